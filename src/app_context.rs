@@ -81,6 +81,12 @@ impl AppContext {
         })
     }
 
+    /// What others could read or change in the store, for the user to know.
+    pub(crate) fn store_warning(&self) -> Option<String> {
+        let tls_mode = self.environment.variable("PGSSLMODE");
+        self.address.as_ref()?.warning(tls_mode)
+    }
+
     pub(crate) async fn store(&self) -> Result<Store, Failure> {
         Ok(Store::at(self.address()?).await?)
     }

@@ -8,6 +8,7 @@ mod document;
 mod edit;
 mod environment;
 mod name;
+mod network;
 mod protocols;
 mod provider;
 mod sections;
@@ -28,6 +29,7 @@ pub(crate) use edit::set;
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
+pub(crate) use network::Network;
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
@@ -57,6 +59,7 @@ pub(crate) struct Config {
     pub convergence: Thresholds,
     pub data: Data,
     pub local: Local,
+    pub server: Server,
     settings: Vec<Setting>,
 }
 
@@ -189,6 +192,37 @@ pub(crate) struct Local {
     pub weights: Option<PathBuf>,
     /// Whether the embedded model may replace a provider that cannot be used (C-18).
     pub fallback: bool,
+}
+
+/// Access to `roundtable serve`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Server {
+    /// Proxies whose forwarding headers are believed.
+    pub trusted_proxies: Vec<Network>,
+    /// The longest time between two requests of a browser's session.
+    pub session_idle: Duration,
+    /// The longest time from the sign-in.
+    pub session_total: Duration,
+    /// Open event streams, of all clients and of one token.
+    pub max_streams: usize,
+    pub max_streams_per_token: usize,
+    /// How often the token of an open event stream is checked again.
+    pub stream_check: Duration,
+}
+
+const DAY: Duration = Duration::from_hours(24);
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            trusted_proxies: Vec::new(),
+            session_idle: 7 * DAY,
+            session_total: 30 * DAY,
+            max_streams: 2_000,
+            max_streams_per_token: 200,
+            stream_check: Duration::from_secs(30),
+        }
+    }
 }
 
 /// One line of `config show`. Secrets are already masked.

@@ -66,6 +66,13 @@ fn c03_a_full_file_is_read() {
         threads = 2
         context_tokens = 8192
         weights = "/models/x.gguf"
+        [server]
+        trusted_proxies = ["127.0.0.1", "10.0.0.0/8"]
+        session_idle_days = 0.5
+        session_days = 14
+        max_streams = 10
+        max_streams_per_token = 2
+        stream_check_s = 1.5
         "#,
     )
     .unwrap();
@@ -133,6 +140,40 @@ fn c03_a_full_file_is_read() {
         },
         config.local
     );
+    assert_eq!(
+        Server {
+            trusted_proxies: vec!["127.0.0.1".parse().unwrap(), "10.0.0.0/8".parse().unwrap()],
+            session_idle: Duration::from_hours(12),
+            session_total: Duration::from_hours(14 * 24),
+            max_streams: 10,
+            max_streams_per_token: 2,
+            stream_check: Duration::from_millis(1500),
+        },
+        config.server
+    );
+}
+
+#[test]
+fn invalid_settings_of_the_server_are_reported() {
+    let expected =
+        "expected a list of addresses and networks, such as [\"127.0.0.1\", \"10.0.0.0/8\"]";
+    for list in [
+        "\"127.0.0.1\"",
+        "[1]",
+        "[\"proxy.example\"]",
+        "[\"0.0.0.0/0\"]",
+    ] {
+        assert_eq!(
+            faults(&format!("[server]\ntrusted_proxies = {list}\n")),
+            [format!(
+                "roundtable.toml:2: invalid server.trusted_proxies {list}: {expected}"
+            )]
+        );
+    }
+    // A stream is checked at least once a minute.
+    assert!(parse("[server]\nstream_check_s = 60").is_ok());
+    assert!(parse("[server]\nstream_check_s = 60.1").is_err());
+    assert!(parse("[server]\nmax_streams = 0").is_err());
 }
 
 #[test]
@@ -161,7 +202,7 @@ skeptic_temperature = 2.5
 "#;
     assert_eq!(
         vec![
-            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local",
+            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, server",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
             "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\" or \"ollama\"",

@@ -4,13 +4,14 @@
 
 mod csv;
 mod html;
-mod pdf;
+pub(crate) mod pdf;
 
-use std::io::Read;
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use roundtable_core::hex;
 use roundtable_core::sources::{Source, of_pages, of_rows, of_text};
+use roundtable_engine::data::read_regular;
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Fault};
@@ -30,6 +31,10 @@ enum SourceError {
     Folder,
     #[error("is larger than {} MB; pass only the relevant part", MAX_BYTES / 1_000_000)]
     TooLarge,
+    #[error("has more than {} characters with the headings of its columns; pass only the relevant part", crate::format::grouped(MAX_CHARACTERS as u64))]
+    TooLong,
+    #[error("is a PDF file, which is not read here; pass its text")]
+    PdfRefused,
     #[error("is not text: supported are Markdown, text, HTML, CSV and PDF files")]
     Binary,
     #[error("is empty")]
@@ -42,12 +47,17 @@ enum SourceError {
     NoTextInPdf,
 }
 
-/// Reads files. All errors are reported at once.
-pub(crate) fn files(paths: &[impl AsRef<Path>]) -> Result<Vec<Source>, Failure> {
+/// Reads files in a thread of their own. All errors are reported at once.
+pub(crate) async fn files(paths: Vec<PathBuf>) -> Result<Vec<Source>, Failure> {
+    let reading = tokio::task::spawn_blocking(move || read_files(&paths, pdf::pages));
+    let read = reading.await;
+    read.unwrap_or_else(|error| Err(Failure::other(format!("cannot read the sources: {error}"))))
+}
+
+fn read_files(paths: &[PathBuf], pdf: PdfReader) -> Result<Vec<Source>, Failure> {
     let mut faults = Vec::new();
-    let mut sources = Sources::default();
+    let mut sources = Sources::new(pdf);
     for path in paths {
-        let path = path.as_ref();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let read = bytes(path).and_then(|bytes| sources.add(&name, &bytes));
         if let Err(reason) = read {
@@ -62,12 +72,13 @@ pub(crate) fn files(paths: &[impl AsRef<Path>]) -> Result<Vec<Source>, Failure> 
     Err(Failure::refused(faults))
 }
 
-/// Reads named texts. The extension of the name determines the format.
+/// Reads named texts. The extension of the name determines the format. PDF files are refused: parsing a hostile one needs limits
+/// that a server does not have. Takes a while for long texts, so it must not run on a thread of the runtime.
 pub(crate) fn texts<'t>(
     given: impl IntoIterator<Item = (&'t str, &'t str)>,
 ) -> Result<Vec<Source>, Vec<Fault>> {
     let mut faults = Vec::new();
-    let mut sources = Sources::default();
+    let mut sources = Sources::new(|_| Err(SourceError::PdfRefused));
     for (index, (name, text)) in given.into_iter().enumerate() {
         if let Err(reason) = sources.add(name, text.as_bytes()) {
             let message = format!("'{}' {reason}", sanitize_name(name));
@@ -82,35 +93,37 @@ pub(crate) fn texts<'t>(
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, SourceError> {
-    let unreadable = |error: std::io::Error| SourceError::Unreadable(error.to_string());
-    if path.is_dir() {
-        return Err(SourceError::Folder);
-    }
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    // Limited while reading, because devices report no size and may be endless.
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(SourceError::TooLarge);
-    }
-    Ok(bytes)
+    read_regular(path, MAX_BYTES).map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory => SourceError::Folder,
+        ErrorKind::FileTooLarge => SourceError::TooLarge,
+        _ => SourceError::Unreadable(error.to_string()),
+    })
 }
 
-#[derive(Default)]
+/// Returns the text of each page.
+type PdfReader = fn(&[u8]) -> Result<Vec<String>, SourceError>;
+
 struct Sources {
     list: Vec<Source>,
     characters: usize,
+    pdf: PdfReader,
 }
 
 impl Sources {
+    fn new(pdf: PdfReader) -> Self {
+        Self {
+            list: Vec::new(),
+            characters: 0,
+            pdf,
+        }
+    }
+
     fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), SourceError> {
         let name = self.unique_name(name);
         let passages = match Kind::of(&name, bytes) {
-            Kind::Pdf => of_pages(&name, &pdf::pages(bytes)?),
+            Kind::Pdf => of_pages(&name, &(self.pdf)(bytes)?),
             Kind::Html => of_text(&name, &html::text(&decode(bytes)?)),
-            Kind::Csv => of_rows(&name, &csv::rows(&decode(bytes)?)?),
+            Kind::Csv => of_rows(&name, &csv::rows(&decode(bytes)?, MAX_CHARACTERS)?),
             Kind::Text => of_text(&name, &decode(bytes)?),
         };
         if passages.is_empty() {

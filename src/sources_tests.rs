@@ -50,7 +50,7 @@ fn pdf(pages: &[&str]) -> Vec<u8> {
 }
 
 fn passages(name: &str, bytes: &[u8]) -> Result<Vec<(String, String)>, SourceError> {
-    let mut sources = Sources::default();
+    let mut sources = Sources::new(pdf::pages_here);
     sources.add(name, bytes)?;
     let passages = sources.list.remove(0).passages;
     Ok(passages
@@ -124,6 +124,83 @@ fn m15_unclosed_html_takes_linear_time() {
     assert_eq!(one("p.html:1", "a"), passages("p.html", page.as_bytes()));
 }
 
+/// M-15: hostile pages take time in proportion to their length, and keep what is before the hostile part.
+#[test]
+fn m15_hostile_html_takes_linear_time() {
+    for (hostile, expected) in [
+        ("<", "a<<<"),
+        ("<p", "a"),
+        ("<div>", "a"),
+        ("<!--", "a"),
+        ("<a href=\"", "a"),
+        ("</", "a"),
+        ("&", "a&&&"),
+        ("&#", "a&#&#"),
+        ("<svg></", "a"),
+    ] {
+        let page = format!("<p>a</p>{}", hostile.repeat(1_000_000 / hostile.len()));
+        let read = passages("p.html", page.as_bytes()).unwrap();
+        let text: String = read.into_iter().map(|(_, text)| text).collect();
+        let text: String = text.split_whitespace().collect();
+        assert!(text.starts_with(expected), "{hostile}");
+    }
+}
+
+/// M-15: a heading is repeated in every row, so a long one would turn 1 MB into 137 GB.
+#[test]
+fn m15_a_table_cannot_grow_without_limit() {
+    let wide = format!("{}\n{}", "h".repeat(512 * 1024), "a\n".repeat(200));
+    let read = passages("w.csv", wide.as_bytes()).unwrap();
+    let first = read[0].1.lines().next().unwrap().to_owned();
+    assert_eq!(first, format!("{}: a", "h".repeat(200)));
+    let bomb = format!("{}\n{}", "h".repeat(512 * 1024), "a\n".repeat(262_144));
+    assert_eq!(
+        passages("b.csv", bomb.as_bytes()),
+        Err(SourceError::TooLong)
+    );
+    // One row of very many cells.
+    let headings = vec!["h".repeat(200); 20_000].join(",");
+    let row = vec!["a"; 20_000].join(",");
+    assert_eq!(
+        passages("r.csv", format!("{headings}\n{row}").as_bytes()),
+        Err(SourceError::TooLong)
+    );
+}
+
+#[test]
+fn m15_the_characters_of_a_table_are_counted_exactly() {
+    let rows = |limit| csv::rows("h\nab\n", limit);
+    assert_eq!(rows(5), Ok(vec![(2, "h: ab".to_owned())]));
+    assert_eq!(rows(4), Err(SourceError::TooLong));
+}
+
+/// M-15: a request cannot have the server parse a PDF, whatever its name.
+#[test]
+fn m15_a_pdf_in_a_request_is_refused() {
+    for (name, text) in [("a.pdf", "%PDF-1.7 x"), ("a.md", " \n%PDF-1.4")] {
+        let faults = texts([(name, text)]).unwrap_err();
+        assert_eq!(faults.len(), 1);
+        assert!(
+            faults[0]
+                .message
+                .ends_with("which is not read here; pass its text"),
+            "{faults:?}"
+        );
+    }
+    assert!(texts([("a.pdf", "plain text")]).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn m15_devices_are_not_read() {
+    let error = read_files(&["/dev/zero".into()], pdf::pages_here).unwrap_err();
+    let message = &error.faults()[0].message;
+    assert!(
+        message.ends_with("it is a device or a pipe, not a file"),
+        "{message}"
+    );
+}
+
 #[test]
 fn m15_errors_give_the_reason() {
     assert_eq!(Err(SourceError::Empty), passages("a.txt", b" \n\n"));
@@ -147,7 +224,8 @@ fn m15_errors_give_the_reason() {
         .unwrap()
         .set_len(MAX_BYTES + 1)
         .unwrap();
-    let error = files(&[folder.path().to_path_buf(), missing, huge]).unwrap_err();
+    let paths = [folder.path().to_path_buf(), missing, huge];
+    let error = read_files(&paths, pdf::pages_here).unwrap_err();
     let faults: Vec<&str> = error
         .faults()
         .iter()
@@ -170,7 +248,7 @@ fn m15_errors_give_the_reason() {
 
 #[test]
 fn m15_names_are_unique_and_safe_in_ids() {
-    let mut sources = Sources::default();
+    let mut sources = Sources::new(pdf::pages_here);
     for name in ["plan.md", "Plan.md", "a:b\"<c>.md", "", "x\ny.md"] {
         sources.add(name, b"text").unwrap();
     }

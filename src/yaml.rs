@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use roundtable_engine::data::closest;
+use roundtable_engine::data::{closest, read_regular_text};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Failure;
 
+/// A record with its sources is the largest of these files.
+const MAX_BYTES: u64 = 20_000_000;
+
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(path: &Path) -> Result<T, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = read_regular_text(path, MAX_BYTES)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     parse(&path.display().to_string(), &text)
 }

@@ -6,6 +6,7 @@ use roundtable_engine::protocols::Dialectic;
 use roundtable_engine::protocols::dialectic::Input;
 
 use super::args::DebateArgs;
+use super::casts;
 use super::input::read_text;
 use super::run::start;
 use crate::app_context::AppContext;
@@ -46,7 +47,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     };
     let question = read_text(&args.question, "ask")?;
     let spec = DebateSpec {
-        cast: Some(args.cast),
+        cast: Some(casts::choice(&args.cast)?),
         ..DebateSpec::new(&Dialectic, question, &input)
     };
     start(app, spec, &args.debate).await

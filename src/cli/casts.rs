@@ -1,9 +1,10 @@
 //! `roundtable casts`
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use roundtable_engine::cast::councils::CouncilsSpec;
-use roundtable_engine::cast::{Cast, Tier};
+use roundtable_engine::cast::{Cast, CastChoice, Tier};
 use roundtable_engine::data::{DataError, DataKind, Origin, Text, closest, is_name};
 use roundtable_engine::protocol::{Context, Request};
 use roundtable_engine::protocols;
@@ -65,6 +66,21 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The cast that an argument names. A path ends in `.toml` or contains a folder.
+pub(super) fn choice(argument: &str) -> Result<CastChoice, DataError> {
+    let path = Path::new(argument);
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    if is_toml || path.components().count() > 1 {
+        Text::read(path).map(CastChoice::File)
+    } else {
+        Ok(CastChoice::Named(argument.to_owned()))
+    }
+}
+
+fn found(app: &AppContext, argument: &str) -> Result<Text, DataError> {
+    Cast::find(&app.data, Some(&choice(argument)?), "")
+}
+
 /// The errors of a cast that its protocol would report when a debate starts.
 fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
     let cast = Cast::of(text)?;
@@ -81,13 +97,9 @@ fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
         let message = format!("unknown protocol '{}'; {hint}", cast.protocol);
         return Err(text.broken(text.line_of_key("protocol"), message));
     };
-    let file = match &text.origin {
-        Origin::File(path) => path.display().to_string(),
-        Origin::BuiltIn => cast.name.clone(),
-    };
     let request = Request {
         question: "Is this cast valid?".into(),
-        cast: Some(file),
+        cast: Some(CastChoice::File(text.clone())),
         sources: Vec::new(),
     };
     let context = Context {
@@ -166,7 +178,7 @@ fn print_list(rows: &[(Cast, String)], as_json: bool) -> Result<(), Failure> {
 }
 
 fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
-    let cast = Cast::named_or_file(&app.data, name)?;
+    let cast = Cast::of(&found(app, name)?)?;
     if as_json {
         return output::json(&cast);
     }
@@ -240,7 +252,7 @@ fn show_councils(panel: &CouncilsSpec) {
 }
 
 fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
-    let cast = checked(app, &Cast::find(&app.data, name)?)?;
+    let cast = checked(app, &found(app, name)?)?;
     let (councils, judges) = cast.panel.as_ref().map_or((0, 0), |panel| {
         (panel.councils.len(), panel.judges().count())
     });

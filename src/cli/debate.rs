@@ -11,6 +11,7 @@ use roundtable_engine::protocols::Modes;
 use roundtable_engine::protocols::modes::{Focus, Input};
 
 use super::args::{DebateArgs, domain};
+use super::casts;
 use super::input::read_text;
 use super::run::{self, Person};
 use crate::app_context::AppContext;
@@ -121,8 +122,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     };
     let question = read_text(&args.question, "debate")?;
     let spec = DebateSpec {
-        cast: args.cast,
-        sources: sources::files(&args.source)?,
+        cast: args.cast.as_deref().map(casts::choice).transpose()?,
+        sources: sources::files(args.source).await?,
         ..DebateSpec::new(&Modes, question, &input)
     };
     let person = if args.interactive {

@@ -9,6 +9,7 @@ use roundtable_engine::protocols::forecast::Input;
 use serde_json::Value;
 
 use super::args::DebateArgs;
+use super::casts;
 use super::input::{read_file, read_stdin, read_text};
 use super::run::start;
 use crate::app_context::AppContext;
@@ -76,7 +77,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         ..Input::default()
     };
     let spec = DebateSpec {
-        cast: Some(args.cast),
+        cast: Some(casts::choice(&args.cast)?),
         ..DebateSpec::new(&Forecast, question, &input)
     };
     let started = start(app, spec, &args.debate).await;

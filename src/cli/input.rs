@@ -3,7 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use roundtable_engine::data::read_regular;
+
 use crate::failure::Failure;
+
+/// Far more than any model reads.
+pub(crate) const MAX_BYTES: u64 = 20_000_000;
 
 /// Extensions of files that contain text.
 const TEXT_FILES: [&str; 16] = [
@@ -54,16 +59,27 @@ fn looks_like_a_path(argument: &str) -> bool {
 }
 
 pub(crate) fn read_stdin() -> Result<String, Failure> {
+    utf8(stdin_bytes()?, "standard input")
+}
+
+pub(crate) fn stdin_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
+        .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-    utf8(bytes, "standard input")
+    if bytes.len() as u64 > MAX_BYTES {
+        let megabytes = MAX_BYTES / 1_000_000;
+        return Err(Failure::usage(format!(
+            "cannot read standard input: it is larger than {megabytes} MB"
+        )));
+    }
+    Ok(bytes)
 }
 
 pub(crate) fn read_file(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path)
+    let bytes = read_regular(path, MAX_BYTES)
         .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     utf8(bytes, &name)
 }

@@ -10,6 +10,7 @@ use roundtable_engine::protocols::Councils;
 use roundtable_engine::protocols::councils::{Given, Input, Mode};
 
 use super::args::DebateArgs;
+use super::casts;
 use super::run::start;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ fn spec(args: &Args, parts: Vec<Given>) -> Result<DebateSpec, Failure> {
         images: content::images(&args.image)?,
     };
     Ok(DebateSpec {
-        cast: Some(args.cast.clone()),
+        cast: Some(casts::choice(&args.cast)?),
         ..DebateSpec::new(&Councils, String::new(), &input)
     })
 }

@@ -101,7 +101,7 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
 
 fn columns(row: &DebateRow) -> [String; 5] {
     let totals = &row.totals;
-    let tokens = totals.input_tokens + totals.output_tokens;
+    let tokens = totals.input_tokens.saturating_add(totals.output_tokens);
     let when = clock::stamp(row.created_at).replace('T', " ");
     [
         short_id(&row.id.to_string()).to_owned(),

@@ -41,17 +41,21 @@ mod stdin_lines;
 mod stored_debate;
 mod templates;
 mod token;
+mod token_life;
 mod track;
 mod usage;
 mod worker;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::Builder;
 
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::sources::pdf;
 use crate::store::Address;
 
 /// The heading of the options that every command has.
@@ -152,6 +156,9 @@ enum Command {
     Schema(schema::Args),
     /// Print a shell completion script
     Completions(completions::Args),
+    /// The process that parses a PDF source
+    #[command(name = pdf::SUBCOMMAND, hide = true)]
+    ReadPdf,
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -159,11 +166,13 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),
     };
-    // One thread is enough: the program waits for models. The embedded model has threads of its own.
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    if matches!(cli.command, Command::ReadPdf) {
+        return match pdf::answer_on_stdout() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let runtime = match runtime(&cli.command).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             return report(&Failure::other(format!(
@@ -186,6 +195,18 @@ pub(crate) fn main() -> ExitCode {
     // An abandoned download or model call must not delay the exit.
     runtime.shutdown_background();
     code
+}
+
+/// For a command one thread is enough: it waits for models, and the embedded model has threads of its own. In a server, the work for
+/// one request must not hold up all others: even on one core it has two threads. More than four would only cost memory.
+fn runtime(command: &Command) -> Builder {
+    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+        return Builder::new_current_thread();
+    }
+    let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(cores.clamp(2, 4));
+    builder
 }
 
 fn report(failure: &Failure) -> ExitCode {
@@ -217,6 +238,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (None, None) => None,
     };
     let app = AppContext::open(cli.config.as_deref(), given)?;
+    if let Some(warning) = app.store_warning() {
+        output::note(&format!("warning: {warning}"));
+    }
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,
@@ -251,5 +275,6 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::ReadPdf => Ok(ExitCode::SUCCESS),
     }
 }

@@ -6,6 +6,7 @@ use roundtable_engine::protocols::Panel;
 use roundtable_engine::protocols::panel::Input;
 
 use super::args::DebateArgs;
+use super::casts;
 use super::input::read_text;
 use super::run::start;
 use crate::app_context::AppContext;
@@ -37,7 +38,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     };
     let question = read_text(&args.question, "panel")?;
     let spec = DebateSpec {
-        cast: Some(args.cast),
+        cast: Some(casts::choice(&args.cast)?),
         ..DebateSpec::new(&Panel, question, &input)
     };
     start(app, spec, &args.debate).await

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use roundtable_engine::data::{DataKind, Origin, Text};
+use roundtable_engine::data::{DataKind, MAX_FILE_BYTES, Origin, Text, read_regular_text};
 use roundtable_engine::reasoning::{self, Library, Template, scale_of};
 use serde_json::json;
 
@@ -145,7 +145,7 @@ async fn search(
 }
 
 fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
-    let content = std::fs::read_to_string(file)
+    let content = read_regular_text(file, MAX_FILE_BYTES)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
     let name = file
         .file_stem()

@@ -1,22 +1,27 @@
 //! `roundtable token`: service tokens of the server.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::json;
 
 use crate::clock;
 use crate::server::new_token::{self, NewToken};
+use crate::server::tokens;
 use crate::store::{Reach, Scope, TokenError};
 
-use super::{audit, output};
+use super::{audit, output, token_life};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
 /// Manage service tokens for the server
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable token add ada --scope run\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'\n  roundtable token list\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
+    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -30,7 +35,7 @@ pub(crate) struct Args {
 enum Command {
     /// Create a token and print it
     #[command(
-        after_help = "Examples:\n  roundtable token add ada --scope run\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'"
+        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'"
     )]
     Add {
         /// Name of the token, such as its owner
@@ -41,12 +46,42 @@ enum Command {
         scope: ScopeArg,
         #[command(flatten)]
         limits: LimitArgs,
+        #[command(flatten)]
+        given: Given,
+        /// How long the token is valid, such as 90d or 12h; without it, until it is revoked
+        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        expires: Option<Duration>,
     },
     /// List all tokens, without the secrets
     #[command(after_help = "Example:\n  roundtable token list")]
     List,
+    /// Replace the secret of a token and print the new one
+    #[command(
+        after_help = "Example:\n  roundtable token rotate ada --grace 1h\n\nThe token keeps its name, scope and expiry. Browsers that signed in with the old secret are signed out with it."
+    )]
+    Rotate {
+        /// Name of the token
+        name: String,
+        /// How long the old secret remains valid, such as 1h; without it, it ends at once
+        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        grace: Option<Duration>,
+        /// New validity from now on, such as 90d
+        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        expires: Option<Duration>,
+    },
+    /// List the browsers that are signed in
+    #[command(after_help = "Example:\n  roundtable token sessions")]
+    Sessions,
+    /// Sign a browser out
+    #[command(after_help = "Example:\n  roundtable token end-session 5f2c81a09be4")]
+    EndSession {
+        /// Id of the session, as `token sessions` shows it
+        id: String,
+    },
     /// Revoke a token, effective immediately
-    #[command(after_help = "Example:\n  roundtable token revoke ada")]
+    #[command(
+        after_help = "Example:\n  roundtable token revoke ada\n\nThe browsers that signed in with it are signed out. After the last token is revoked, the server accepts nobody."
+    )]
     Revoke {
         /// Name of the token
         name: String,
@@ -69,6 +104,55 @@ struct LimitArgs {
     models: Vec<String>,
 }
 
+/// For unattended installations, which create the secret themselves.
+#[derive(Debug, clap::Args)]
+struct Given {
+    /// Read the token from a file instead of creating one: rt_ and 64 hexadecimal digits. It is not printed
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    /// Do nothing if there is a token already, of any name
+    #[arg(long)]
+    if_none: bool,
+}
+
+impl Given {
+    fn secret(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.secret_file else {
+            return Ok(None);
+        };
+        let text = read_short(path)
+            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        let secret = text.trim();
+        if !tokens::is_secret(secret) {
+            return Err(Failure::usage(format!(
+                "invalid token in {}: expected rt_ and 64 hexadecimal digits, such as rt_$(openssl rand -hex 32)",
+                path.display()
+            )));
+        }
+        Ok(Some(secret.to_owned()))
+    }
+}
+
+/// Reads at most a kilobyte, so that a wrong file costs nothing.
+fn read_short(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(1024).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+async fn has_tokens(app: &AppContext) -> Result<bool, Failure> {
+    let store = app.store().await?;
+    let all = store.tokens().await?;
+    store.close().await;
+    Ok(!all.is_empty())
+}
+
+fn lifetime(text: &str) -> Result<Duration, &'static str> {
+    let time = humantime::parse_duration(text).ok();
+    time.filter(|time| !time.is_zero())
+        .ok_or("expected a duration such as 90d, 12h or 1y")
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScopeArg {
     Read,
@@ -89,9 +173,9 @@ impl From<ScopeArg> for Scope {
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
         match error {
-            TokenError::Exists { .. } | TokenError::NotFound { .. } => {
-                Self::usage(error.to_string())
-            }
+            TokenError::Exists { .. }
+            | TokenError::NotFound { .. }
+            | TokenError::NoSession { .. } => Self::usage(error.to_string()),
             TokenError::Store(error) => error.into(),
         }
     }
@@ -99,11 +183,17 @@ impl From<TokenError> for Failure {
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
+        Command::Add { given, .. } if given.if_none && has_tokens(app).await? => {
+            output::note("There is a token already; nothing was added.");
+        }
         Command::Add {
             name,
             scope,
             limits,
+            given,
+            expires,
         } => {
+            let secret = given.secret()?;
             let new = NewToken {
                 name,
                 scope: scope.into(),
@@ -111,29 +201,60 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 max_cost_per_day: limits.max_cost_per_day,
                 max_running: limits.max_running,
                 models: limits.models,
+                expires_in_days: None,
             };
-            add(app, new, args.json).await?;
+            add(app, new, secret, expires, args.json).await?;
         }
         Command::List => list(app, args.json).await?,
+        Command::Rotate {
+            name,
+            grace,
+            expires,
+        } => {
+            let grace = grace.unwrap_or_default();
+            token_life::rotate(app, &name, grace, expires, args.json).await?;
+        }
+        Command::Sessions => token_life::sessions(app, args.json).await?,
+        Command::EndSession { id } => token_life::end_session(app, &id).await?,
         Command::Revoke { name } => {
             let store = app.store().await?;
             store.revoke_token(&name).await?;
             audit::record(app, &store, "token-revoked", &name, None).await;
+            let is_last = store.tokens().await?.is_empty();
             store.close().await;
             output::note(&format!("Revoked token '{name}'."));
+            if is_last {
+                output::note(
+                    "It was the last one: the server accepts nobody until you add another.",
+                );
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn add(app: &AppContext, new: NewToken, as_json: bool) -> Result<(), Failure> {
-    let made = new.row().map_err(Failure::refused)?;
-    let (token, secret) = made.map_err(|error| Failure::other(error.to_string()))?;
+/// Creates a secret if none is given. A given one is known already and not printed.
+async fn add(
+    app: &AppContext,
+    new: NewToken,
+    given: Option<String>,
+    expires: Option<Duration>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let is_given = given.is_some();
+    let secret = given.map_or_else(tokens::make, Ok);
+    let secret = secret.map_err(|error| Failure::other(error.to_string()))?;
+    let mut token = new.row(&secret).map_err(Failure::refused)?;
+    token.expires_at = expires.map(|time| token_life::after(token.created_at, time));
     let store = app.store().await?;
     store.add_token(&token).await?;
     let detail = Some(new_token::summary(&token));
     audit::record(app, &store, "token-added", &token.name, detail).await;
     store.close().await;
+    if is_given {
+        output::note(&format!("Added token '{}'.", token.name));
+        return Ok(());
+    }
     if as_json {
         let shown = json!({
             "name": token.name,
@@ -141,6 +262,7 @@ async fn add(app: &AppContext, new: NewToken, as_json: bool) -> Result<(), Failu
             "reach": token.reach,
             "limits": token.limits,
             "token": secret,
+            "expires_at": token.expires_at.map(clock::stamp),
         });
         return output::json(&shown);
     }
@@ -152,38 +274,21 @@ async fn add(app: &AppContext, new: NewToken, as_json: bool) -> Result<(), Failu
 async fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let store = app.store().await?;
     let all = store.tokens().await?;
+    let had_tokens = store.had_tokens().await?;
     store.close().await;
     if as_json {
-        let rows: Vec<_> = all
-            .iter()
-            .map(|token| {
-                json!({
-                    "name": token.name,
-                    "scope": token.scope,
-                    "reach": token.reach,
-                    "limits": token.limits,
-                    "created_at": clock::stamp(token.created_at),
-                })
-            })
-            .collect();
+        let rows: Vec<_> = all.iter().map(token_life::as_json).collect();
         return output::json(&rows);
     }
     if all.is_empty() {
-        output::note(
-            "No tokens: the server accepts local connections only, without authentication.",
-        );
+        output::note(if had_tokens {
+            "No tokens: all have been revoked, and the server accepts nobody."
+        } else {
+            "No tokens: the server accepts local connections only, without authentication."
+        });
     }
     for token in all {
-        let limits = token.limits.summary();
-        let name = output::harmless(&token.name);
-        let separator = if limits.is_empty() { "" } else { "  " };
-        output::line(&format!(
-            "{:<6} {:<4} {}  {name}{separator}{}",
-            token.scope.name(),
-            token.reach.name(),
-            clock::stamp(token.created_at),
-            output::harmless(&limits)
-        ));
+        output::line(&token_life::as_line(&token, clock::now()));
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use roundtable_core::usage::Money;
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
 use super::{
-    BREAKER, Breaker, Config, Data, Debate, Dialectic, Fault, Learning, Limits, Local, Retry,
-    Tiers, provider,
+    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Learning, Limits, Local,
+    Network, Retry, Server, Tiers, provider,
 };
 use crate::store::Address;
 
@@ -54,6 +54,7 @@ pub(super) fn read(
         }
     });
     let local = root.section("local", local);
+    let server = root.section("server", server);
     root.finish();
     if !reader.faults.is_empty() {
         reader.faults.sort();
@@ -74,6 +75,7 @@ pub(super) fn read(
         convergence,
         data,
         local,
+        server,
         settings: reader.settings,
     })
 }
@@ -194,6 +196,49 @@ fn local(section: &mut Section<'_, '_>) -> Local {
         context_tokens: section.optional("context_tokens", context_tokens),
         weights: section.path("weights", "ROUNDTABLE_WEIGHTS", None),
     }
+}
+
+fn server(section: &mut Section<'_, '_>) -> Server {
+    const DAYS: std::ops::RangeInclusive<f64> = 0.01..=3_650.0;
+    let default = Server::default();
+    let mut days = |key, default: Duration| {
+        let days = default.as_secs_f64() / DAY.as_secs_f64();
+        DAY.mul_f64(section.number_or(key, DAYS, days))
+    };
+    let session_idle = days("session_idle_days", default.session_idle);
+    let session_total = days("session_days", default.session_total);
+    let check = section.number("stream_check_s", 0.1..=60.0);
+    let check = section.or_default("stream_check_s", check, default.stream_check.as_secs_f64());
+    Server {
+        trusted_proxies: trusted_proxies(section),
+        session_idle,
+        session_total,
+        max_streams: section.whole_or("max_streams", 1..=1_000_000, default.max_streams),
+        max_streams_per_token: section.whole_or(
+            "max_streams_per_token",
+            1..=1_000_000,
+            default.max_streams_per_token,
+        ),
+        stream_check: Duration::from_secs_f64(check),
+    }
+}
+
+fn trusted_proxies(section: &mut Section<'_, '_>) -> Vec<Network> {
+    const KEY: &str = "trusted_proxies";
+    let given = section.read(KEY, |item| {
+        let expected =
+            "expected a list of addresses and networks, such as [\"127.0.0.1\", \"10.0.0.0/8\"]";
+        let items = item.as_array().map(toml_edit::Array::iter);
+        let parse = |item: &toml_edit::Value| item.as_str()?.parse().ok();
+        let networks: Option<Vec<Network>> = items.and_then(|items| items.map(parse).collect());
+        networks.ok_or_else(|| expected.to_owned())
+    });
+    let line = given.as_ref().map(|given| given.line);
+    let networks = given.map_or_else(Vec::new, |given| given.value);
+    let shown: Vec<String> = networks.iter().map(Network::to_string).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join(", "));
+    section.record(KEY, shown, line);
+    networks
 }
 
 /// The address may contain a password, so neither the file's nor the variable's value is shown.

@@ -7,15 +7,19 @@ use std::time::Duration;
 use futures::FutureExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
+use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
 use super::delta_stream::{DeltaSource, Item, into_deltas};
-use super::endpoint::{CallTimer, Endpoint, IdleTimer, MAX_BODY_BYTES, Timeouts};
+use super::endpoint::{CallTimer, Endpoint, IdleTimer, MAX_BODY_BYTES, MAX_STREAM_BYTES, Timeouts};
 use super::framing::{Frames, Framing};
 use super::wire::{Adjustment, Adjustments, FrameError, Listed, Progress, WireFormat};
 
 /// How long to wait for the end of a finished response, so that its connection can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// Of one call, far more than any model reads or writes.
+const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -112,6 +116,8 @@ struct Answer {
     response: Response,
     body: Body,
     idle_timer: IdleTimer,
+    /// Bytes of the body so far.
+    received: usize,
 }
 
 enum Body {
@@ -180,6 +186,7 @@ impl Attempt {
                     },
                     response,
                     idle_timer: IdleTimer::default(),
+                    received: 0,
                 });
                 return Ok(());
             }
@@ -220,6 +227,10 @@ impl Attempt {
         let Some(bytes) = chunk else {
             return self.end(answer.body);
         };
+        answer.received += bytes.len();
+        if answer.received > MAX_STREAM_BYTES {
+            return Err(self.too_long());
+        }
         self.receive(&mut answer.body, &bytes)?;
         if self.progress.done {
             // The connection can be reused only if the response was read to its end.
@@ -236,6 +247,9 @@ impl Attempt {
             head.extend_from_slice(bytes);
             let beginning = Beginning::of(head, self.backend.wire.framing());
             if matches!(beginning, Beginning::Empty) && !*is_html {
+                // Some servers send blank lines until the reply begins.
+                let blanks = head.len() - head.trim_ascii_start().len();
+                head.drain(..blanks);
                 return Ok(());
             }
             if matches!(beginning, Beginning::Other) || *is_html {
@@ -262,10 +276,14 @@ impl Attempt {
             Body::Unknown { .. } => 0,
         };
         if buffered > MAX_BODY_BYTES {
-            let errors = &self.backend.endpoint.errors;
-            return Err(errors.interrupted(&self.request.model, "the response is too long"));
+            return Err(self.too_long());
         }
         Ok(())
+    }
+
+    fn too_long(&self) -> ModelError {
+        let errors = &self.backend.endpoint.errors;
+        errors.interrupted(&self.request.model, "the response is too long")
     }
 
     fn read_frames(
@@ -366,6 +384,12 @@ impl Attempt {
     /// Also called before an error, because a failed attempt is billed too.
     fn report_usage(&mut self) {
         if let Some(usage) = self.progress.usage.take() {
+            // A server may report any number. Sums of these fit everywhere.
+            let usage = Usage {
+                input: usage.input.min(MAX_REPORTED_TOKENS),
+                output: usage.output.min(MAX_REPORTED_TOKENS),
+                cached: usage.cached.min(MAX_REPORTED_TOKENS),
+            };
             self.progress.deltas.push_back(Delta::Usage(usage));
         }
     }

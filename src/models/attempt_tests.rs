@@ -267,3 +267,48 @@ async fn a_server_that_does_not_speak_tls_is_unreachable_over_https() {
         "{error:?}"
     );
 }
+
+/// A stream is limited as a whole: comments and blank lines fill no frame, but would come for ever.
+#[tokio::test]
+async fn c07_an_endless_stream_is_cut_off() {
+    let comment = format!(": {}\n", "x".repeat(1 << 20));
+    let comments = vec![comment; 66];
+    let (_, error) = outcome(Reply::chunks("text/event-stream", &comments)).await;
+    assert_eq!(error, Some(interrupted("the response is too long")));
+    let blanks = vec!["\n".repeat(1 << 20); 66];
+    let (_, error) = outcome(Reply::chunks("text/event-stream", &blanks)).await;
+    assert_eq!(error, Some(interrupted("the response is too long")));
+}
+
+/// A server that sends blank lines until the reply begins is heard out.
+#[tokio::test]
+async fn c07_blank_lines_before_the_reply_are_skipped() {
+    let mut chunks = vec!["\n".repeat(1000); 20];
+    chunks.push(content_event("ha"));
+    chunks.push(FINISH.to_owned());
+    chunks.push(DONE.to_owned());
+    let (deltas, error) = outcome(Reply::chunks("text/event-stream", &chunks)).await;
+    assert_eq!(error, None);
+    assert_eq!(deltas[0], Delta::Text("ha".to_owned()));
+}
+
+/// C-06: numbers of a server are cut off where their sums would not fit.
+#[tokio::test]
+async fn c06_an_absurd_usage_is_cut_off() {
+    let usage = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+    let usage = format!("data: {}\n\n", json!({ "choices": [], "usage": usage }));
+    let chunks = [
+        content_event("ha"),
+        FINISH.to_owned(),
+        usage,
+        DONE.to_owned(),
+    ];
+    let (deltas, error) = outcome(Reply::chunks("text/event-stream", &chunks)).await;
+    assert_eq!(error, None);
+    let expected = Usage {
+        input: MAX_REPORTED_TOKENS,
+        output: MAX_REPORTED_TOKENS,
+        cached: 0,
+    };
+    assert!(deltas.contains(&Delta::Usage(expected)), "{deltas:?}");
+}

@@ -15,6 +15,9 @@ use crate::config::{Kind, Provider};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// No valid response is longer.
 pub(super) const MAX_BODY_BYTES: usize = 32 << 20;
+/// Limit on a whole stream. A token in a frame of its own takes some 300 bytes, so this is room for 200,000 tokens: more than any
+/// model writes.
+pub(super) const MAX_STREAM_BYTES: usize = 64 << 20;
 
 /// The limits of one attempt: in total, and without any data from the server.
 #[derive(Debug, Clone, Copy)]

@@ -289,7 +289,9 @@ impl WireFormat for OpenAi {
             created: entry
                 .created
                 .filter(|seconds| *seconds > 0)
-                .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
+                .and_then(|seconds| {
+                    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+                }),
             bytes: None,
         })
     }

@@ -34,40 +34,49 @@ pub(crate) fn defused(markdown: &str) -> String {
     let mut text = without_controls(markdown);
     // Escaping one link may turn its parts into another.
     for _ in 0..8 {
-        let mut offsets = unsafe_offsets(&text);
+        let offsets = unsafe_offsets(&text);
         if offsets.is_empty() {
             return text;
         }
-        offsets.sort_unstable();
-        offsets.dedup();
-        for at in offsets.into_iter().rev() {
-            text.insert(at, '\\');
-        }
+        text = escaped_at(&text, offsets);
     }
     // Fallback: an indented code block is always plain text.
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
 }
 
+/// The text with a backslash before each of these offsets.
+fn escaped_at(text: &str, mut offsets: Vec<usize>) -> String {
+    offsets.sort_unstable();
+    offsets.dedup();
+    let mut escaped = String::with_capacity(text.len() + offsets.len());
+    let mut from = 0;
+    for at in offsets {
+        escaped.push_str(&text[from..at]);
+        escaped.push('\\');
+        from = at;
+    }
+    escaped.push_str(&text[from..]);
+    escaped
+}
+
 /// Markdown for a section of a document: its headings rank below the section's own, which has rank 2.
 pub(crate) fn below_section(markdown: &str) -> String {
     const LOWER_BY: usize = 2;
     const LOWEST: usize = 6;
-    let mut text = markdown.to_owned();
-    let headings: Vec<(usize, Range<usize>)> = Parser::new_ext(markdown, options())
-        .into_offset_iter()
-        .filter_map(|(event, range)| match event {
-            Event::Start(Tag::Heading { level, .. }) => Some((level as usize, range)),
-            _ => None,
-        })
-        .collect();
-    // From the end, so that earlier offsets stay valid.
-    for (rank, range) in headings.into_iter().rev() {
-        let marks = "#".repeat((rank + LOWER_BY).min(LOWEST));
-        let heading = &markdown[range.clone()];
+    let mut text = String::with_capacity(markdown.len());
+    let mut from = 0;
+    for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
+        let Event::Start(Tag::Heading { level, .. }) = event else {
+            continue;
+        };
+        text.push_str(&markdown[from..range.start]);
+        from = range.end;
+        text.push_str(&"#".repeat((level as usize + LOWER_BY).min(LOWEST)));
+        let heading = &markdown[range];
         let title = heading.trim_start_matches('#');
         if title.len() < heading.len() {
-            text.replace_range(range, &format!("{marks}{title}"));
+            text.push_str(title);
             continue;
         }
         // Underlined: the last line is the rule.
@@ -75,8 +84,11 @@ pub(crate) fn below_section(markdown: &str) -> String {
         let words = lines
             .split_last()
             .map_or("", |(_, words)| words.first().unwrap_or(&""));
-        text.replace_range(range, &format!("{marks} {}\n", words.trim()));
+        text.push(' ');
+        text.push_str(words.trim());
+        text.push('\n');
     }
+    text.push_str(&markdown[from..]);
     text
 }
 
@@ -107,10 +119,14 @@ fn unsafe_offsets(text: &str) -> Vec<usize> {
             | Event::TaskListMarker(_) => {}
         }
     }
+    // Both are in the order of the text, so that one pass is enough.
+    let mut safe = safe.into_iter().peekable();
     let angles = text.match_indices('<').map(|(at, _)| at);
     offsets.extend(angles.filter(|at| {
+        while safe.next_if(|range| range.end <= *at).is_some() {}
+        let is_safe = safe.peek().is_some_and(|range| range.start <= *at);
         let slashes = text[..*at].bytes().rev().take_while(|byte| *byte == b'\\');
-        slashes.count() % 2 == 0 && !safe.iter().any(|range| range.contains(at))
+        !is_safe && slashes.count() % 2 == 0
     }));
     offsets
 }

@@ -185,6 +185,22 @@ proptest! {
     }
 }
 
+/// C-12: no character can reverse the direction of the text after it, such as a file name or an amount.
+#[test]
+fn c12_direction_controls_are_removed() {
+    let text =
+        "pay \u{202e}001\u{202c} to `a\u{2066}b\u{2069}`\u{200f} [x\u{61c}](https://e.x/\u{202d})";
+    for shown in [html(text).as_str(), &defused(text)] {
+        assert!(
+            !shown
+                .chars()
+                .any(roundtable_core::characters::is_bidi_control),
+            "{shown}"
+        );
+        assert!(shown.contains("pay 001 to"), "{shown}");
+    }
+}
+
 /// Headings of an answer rank below the document's own, however they are written; code is not touched.
 #[test]
 fn headings_rank_below_a_section() {
@@ -194,4 +210,70 @@ fn headings_rank_below_a_section() {
         "### One\n\ntext\n\n#### Two ##\n\n###### Five\n\n### Under\n\n#### line\n\n```\n# code\n```\n"
     );
     assert_eq!(below_section("no heading"), "no heading");
+}
+
+/// The processor time that a call takes on this thread, which other processes do not change.
+#[cfg(target_os = "linux")]
+fn cpu_time(call: impl Fn()) -> std::time::Duration {
+    let now = || {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        stat.split(' ').next().unwrap().parse().unwrap()
+    };
+    let before: u64 = now();
+    call();
+    std::time::Duration::from_nanos(now() - before)
+}
+
+/// C-12: a text sixteen times as long takes about sixteen times as long, not 256 times.
+#[cfg(target_os = "linux")]
+#[test]
+fn c12_hostile_markdown_takes_linear_time() {
+    for hostile in [
+        "<",
+        "</",
+        "`<`",
+        "`",
+        "[",
+        "![",
+        "[a](javascript:x)",
+        "![a](x)",
+        "# a\n",
+        "a\n=\n",
+        "\\",
+        "\\<",
+        "> ",
+        "* ",
+        "&",
+        "<!--",
+        "<?",
+        "<a ",
+        "**a",
+        "|",
+        "\"",
+        "- a\n",
+    ] {
+        let time = |length: usize| {
+            let text = hostile.repeat(length / hostile.len());
+            cpu_time(|| {
+                below_section(&defused(&text));
+                html(&text);
+            })
+        };
+        let (short, long) = (time(10_000), time(160_000));
+        let most = short * 16 * 4 + std::time::Duration::from_millis(100);
+        assert!(long < most, "{hostile:?}: {short:?} and {long:?}");
+    }
+}
+
+#[test]
+fn c12_two_megabytes_of_angle_brackets_are_escaped_one_by_one() {
+    let escaped = defused(&"<".repeat(2_000_000));
+    assert_eq!(escaped, "\\<".repeat(2_000_000));
+}
+
+/// Code stays as it is, before, between and after text that is escaped.
+#[test]
+fn c12_code_spans_are_not_escaped() {
+    let text = "`<a>` < `<b>` < <c> `<d>`";
+    assert_eq!(defused(text), "`<a>` \\< `<b>` \\< \\<c> `<d>`");
 }

@@ -1,8 +1,8 @@
 //! Request middleware: host check, CSRF check, rate limit, authentication, authorization. Adds the request id and the
 //! security headers to every response.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,15 @@ use axum::response::{IntoResponse, Redirect, Response};
 use uuid::Uuid;
 
 use super::App;
+use super::client::{Client, Proxies, is_forwarded};
+use super::cookies;
+use super::openness::Openness;
 use super::problem::Problem;
+use super::rate_limit::{Rate, RateKey, RateLimiter};
 use super::tokens::{self, Hash};
 use super::web;
 use crate::clock;
-use crate::store::{Reach, Scope, Store, StoreError, TokenLimits, TokenRow};
-
-pub(super) const SESSION_COOKIE: &str = "roundtable_session";
+use crate::store::{Reach, Scope, SessionTimeouts, Store, StoreError, TokenLimits, TokenRow, Uses};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -48,59 +50,62 @@ impl Caller {
     }
 }
 
+/// What a request was authenticated with, in the request's extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Credential {
+    /// No token is required.
+    Nothing,
+    Token(Hash),
+    Session(Hash),
+}
+
+pub(super) struct AccessOptions {
+    pub bound_to: SocketAddr,
+    /// Accepted `Host` names, in addition to addresses.
+    pub hosts: Vec<String>,
+    pub rate: Rate,
+    pub openness: Openness,
+    pub proxies: Proxies,
+    pub sessions: SessionTimeouts,
+}
+
 pub(crate) struct AccessControl {
     store: Store,
-    /// Bound to a loopback address: only this machine can connect.
-    is_loopback: bool,
-    /// Accepted `Host` names, in addition to addresses.
-    hosts: Vec<String>,
-    token_cache: Mutex<Option<(Instant, Arc<[TokenRow]>)>>,
-    buckets: Mutex<HashMap<RateKey, Bucket>>,
-    rate: Rate,
+    options: AccessOptions,
+    token_cache: Mutex<Option<(Instant, Arc<KnownTokens>)>>,
+    /// This process has seen a token, so it does not open again.
+    has_seen_tokens: AtomicBool,
+    limiter: RateLimiter,
+    /// Not recorded in the store yet.
+    uses: Mutex<Uses>,
 }
 
-/// Rate limit of one sender, as a token bucket.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rate {
-    pub per_second: f64,
-    pub burst: f64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum RateKey {
-    Address(IpAddr),
-    Token(Uuid),
-    /// Sign-in attempts, and requests with an invalid token.
-    Guessing(IpAddr),
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    left: f64,
-    updated_at: Instant,
+struct KnownTokens {
+    rows: Vec<TokenRow>,
+    /// No token is required. If only local requests are open, one that a proxy forwarded still needs a token.
+    is_open: bool,
 }
 
 /// How long a revoked token may still be accepted.
 const TOKEN_CACHE_TTL: Duration = Duration::from_secs(1);
-const MAX_BUCKETS: usize = 10_000;
 const GUESS_RATE: Rate = Rate {
     per_second: 0.5,
     burst: 20.0,
 };
 
 impl AccessControl {
-    pub(crate) fn new(store: Store, bound_to: SocketAddr, hosts: Vec<String>, rate: Rate) -> Self {
+    pub(super) fn new(store: Store, options: AccessOptions) -> Self {
         Self {
             store,
-            is_loopback: bound_to.ip().is_loopback(),
-            hosts,
+            options,
             token_cache: Mutex::default(),
-            buckets: Mutex::default(),
-            rate,
+            has_seen_tokens: AtomicBool::new(false),
+            limiter: RateLimiter::default(),
+            uses: Mutex::default(),
         }
     }
 
-    pub(super) async fn tokens(&self) -> Result<Arc<[TokenRow]>, StoreError> {
+    async fn tokens(&self) -> Result<Arc<KnownTokens>, StoreError> {
         {
             let cache = self.token_cache.lock();
             let cache = cache.unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +115,12 @@ impl AccessControl {
                 return Ok(Arc::clone(tokens));
             }
         }
-        let tokens: Arc<[TokenRow]> = self.store.tokens().await?.into();
+        let rows = self.store.tokens().await?;
+        let is_open = rows.is_empty() && self.is_open_without_tokens().await?;
+        if !rows.is_empty() {
+            self.has_seen_tokens.store(true, Ordering::Relaxed);
+        }
+        let tokens = Arc::new(KnownTokens { rows, is_open });
         let cache = self.token_cache.lock();
         *cache.unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), Arc::clone(&tokens)));
@@ -123,86 +133,144 @@ impl AccessControl {
         *cache.unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// The client of a request, for the audit log.
+    pub(super) fn client(&self, request: &Request) -> Client {
+        let peer = request.extensions().get::<Peer>();
+        let peer = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+        self.options.proxies.client(peer, request.headers())
+    }
+
+    /// The name of the token with this secret.
+    pub(super) async fn token_name(&self, secret: &str) -> Result<Option<String>, StoreError> {
+        let tokens = self.tokens().await?;
+        let hash = tokens::hash(secret.trim());
+        let found = tokens::find(&tokens.rows, &hash, clock::now());
+        Ok(found.map(|token| token.name.clone()))
+    }
+
+    async fn is_open_without_tokens(&self) -> Result<bool, StoreError> {
+        if self.has_seen_tokens.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        match self.options.openness {
+            Openness::Closed => Ok(false),
+            Openness::Local => Ok(!self.store.had_tokens().await?),
+            Openness::Everyone => Ok(true),
+        }
+    }
+
     /// The sender of a request; `None` if a valid token is required and missing.
-    pub(super) async fn authenticate(
+    async fn authenticate(
         &self,
         headers: &HeaderMap,
-    ) -> Result<Option<Caller>, StoreError> {
-        let tokens = self.tokens().await?;
-        if self.is_loopback && tokens.is_empty() {
-            return Ok(Some(Caller::open()));
-        }
-        if let Some(secret) = bearer(headers) {
-            return Ok(tokens::find(&tokens, &tokens::hash(secret)).map(caller));
-        }
-        let Some(hash) = session_hash(headers) else {
+        client: Client,
+    ) -> Result<Option<(Caller, Credential)>, StoreError> {
+        let credential = if self.tokens().await?.is_open {
+            if self.options.openness == Openness::Local && is_forwarded(headers) {
+                return Ok(None);
+            }
+            Credential::Nothing
+        } else if let Some(secret) = bearer(headers) {
+            Credential::Token(tokens::hash(secret))
+        } else if let Some(secret) = cookies::session(headers, client) {
+            Credential::Session(tokens::hash(secret))
+        } else {
             return Ok(None);
         };
-        let token = self.store.session(&hash, clock::now()).await?;
-        let row = token.and_then(|id| tokens.iter().find(|token| token.id == id));
+        let caller = self.verify(credential).await?;
+        if let Some(caller) = &caller {
+            self.note_use(caller, credential);
+        }
+        Ok(caller.map(|caller| (caller, credential)))
+    }
+
+    /// The caller with this credential, if it is still valid.
+    pub(super) async fn verify(
+        &self,
+        credential: Credential,
+    ) -> Result<Option<Caller>, StoreError> {
+        let tokens = self.tokens().await?;
+        let now = clock::now();
+        let row = match credential {
+            Credential::Nothing => {
+                return Ok(tokens.is_open.then(Caller::open));
+            }
+            Credential::Token(hash) => tokens::find(&tokens.rows, &hash, now),
+            Credential::Session(hash) => {
+                let timeouts = self.options.sessions;
+                let token = self.store.session(&hash, now, timeouts).await?;
+                let row = token.and_then(|id| tokens.rows.iter().find(|row| row.id == id));
+                row.filter(|row| !row.is_expired(now))
+            }
+        };
         Ok(row.map(caller))
     }
 
     /// Opens a session for a valid token. Returns the secret for the session cookie.
     pub(super) async fn sign_in(&self, secret: &str) -> Result<Option<String>, Problem> {
         let tokens = self.tokens().await?;
-        let Some(row) = tokens::find(&tokens, &tokens::hash(secret.trim())) else {
+        let now = clock::now();
+        let Some(row) = tokens::find(&tokens.rows, &tokens::hash(secret.trim()), now) else {
             return Ok(None);
         };
         let session = tokens::make().map_err(|error| Problem::internal(&error.to_string()))?;
-        let now = clock::now();
         let hash = tokens::hash(&session);
         self.store
-            .open_session(&hash, row.id, now, now + tokens::SESSION_MS)
+            .open_session(&hash, row.id, now, self.options.sessions)
             .await?;
         Ok(Some(session))
     }
 
-    pub(super) async fn sign_out(&self, headers: &HeaderMap) -> Result<(), StoreError> {
-        match session_hash(headers) {
-            Some(hash) => self.store.close_session(&hash).await,
+    pub(super) async fn sign_out(
+        &self,
+        headers: &HeaderMap,
+        client: Client,
+    ) -> Result<(), StoreError> {
+        match cookies::session(headers, client) {
+            Some(secret) => self.store.close_session(&tokens::hash(secret)).await,
             None => Ok(()),
         }
+    }
+
+    pub(super) fn session_timeouts(&self) -> SessionTimeouts {
+        self.options.sessions
+    }
+
+    /// Remembers the use of a token, and of a session. [`Self::record_uses`] writes it to the store.
+    fn note_use(&self, caller: &Caller, credential: Credential) {
+        let now = clock::now();
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.tokens.extend(caller.token.map(|token| (token, now)));
+        if let Credential::Session(hash) = credential {
+            uses.sessions.insert(hash, now);
+        }
+    }
+
+    /// Writes what was used since the last call. Called by a background task, because a request must not wait for it.
+    pub(super) async fn record_uses(&self) -> Result<(), StoreError> {
+        let uses = {
+            let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *uses)
+        };
+        if uses == Uses::default() {
+            return Ok(());
+        }
+        self.store.record_uses(&uses).await
     }
 
     /// Whether a `Host` is one of this server's. Any other may be DNS rebinding.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
-        if name == "localhost" || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
+        let hosts = &self.options.hosts;
+        if name == "localhost" || hosts.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
             return true;
         }
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         match bare.parse::<IpAddr>() {
             // DNS rebinding needs a name, so any address is safe if the server is not bound to loopback.
-            Ok(address) => address.is_loopback() || !self.is_loopback,
+            Ok(address) => address.is_loopback() || !self.options.bound_to.ip().is_loopback(),
             Err(_) => false,
         }
-    }
-
-    /// Takes one request from the sender's bucket. The error is the time until the next is allowed.
-    fn check_rate(&self, key: RateKey, rate: Rate) -> Result<(), Duration> {
-        let now = Instant::now();
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(&key) {
-            // Idle senders have a full bucket again, so their entries can be removed.
-            let refill = rate.burst / rate.per_second;
-            buckets
-                .retain(|_, bucket| now.duration_since(bucket.updated_at).as_secs_f64() < refill);
-        }
-        let bucket = buckets.entry(key).or_insert(Bucket {
-            left: rate.burst,
-            updated_at: now,
-        });
-        let passed = now.duration_since(bucket.updated_at).as_secs_f64();
-        bucket.left = (bucket.left + passed * rate.per_second).min(rate.burst);
-        bucket.updated_at = now;
-        if bucket.left < 1.0 {
-            return Err(Duration::from_secs_f64(
-                (1.0 - bucket.left) / rate.per_second,
-            ));
-        }
-        bucket.left -= 1.0;
-        Ok(())
     }
 }
 
@@ -283,7 +351,8 @@ pub(super) async fn guard(
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if is_api && !headers.contains_key(header::CACHE_CONTROL) {
+    // Everything but the assets may contain debates.
+    if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
@@ -321,6 +390,10 @@ fn is_api(uri: &Uri) -> bool {
     uri.path().starts_with("/api/")
 }
 
+fn is_probe(uri: &Uri) -> bool {
+    matches!(uri.path(), "/healthz" | "/readyz")
+}
+
 async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
     let reject = |problem: Problem| Err(Box::new(problem.into_response()));
     let access = &app.access;
@@ -342,55 +415,38 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
             "cross-site request rejected",
         ));
     }
-    let address = request
-        .extensions()
-        .get::<Peer>()
-        .map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+    let client = access.client(request);
+    if is_probe(request.uri()) {
+        // No rate limit, no authentication: a flood of other requests must not make a supervisor restart the process.
+        return Ok(());
+    }
     let rule = app.rules.of(request);
     let is_public = rule.scope.is_none();
-    // Liveness must not depend on the store: a supervisor would restart a healthy process.
-    let authenticated = if request.uri().path() == "/healthz" {
-        Ok(None)
-    } else {
-        access.authenticate(headers).await
-    };
-    let caller = match authenticated {
+    let is_sign_in = request.uri().path() == "/sign-in" && !is_safe(request.method());
+    let caller = match admit(access, headers, client, is_sign_in).await? {
         Ok(caller) => caller,
         Err(_) if is_public => None,
         Err(error) => return reject(error.into()),
     };
-    let key = match caller.as_ref().map(|caller| caller.token) {
-        Some(Some(token)) => RateKey::Token(token),
-        _ => RateKey::Address(address),
-    };
-    let mut allowed = access.check_rate(key, access.rate);
-    let is_sign_in = request.uri().path() == "/sign-in" && !is_safe(request.method());
-    if allowed.is_ok() && (is_sign_in || (caller.is_none() && bearer(headers).is_some())) {
-        allowed = access.check_rate(RateKey::Guessing(address), GUESS_RATE);
-    }
-    if let Err(wait) = allowed {
-        let seconds = wait.as_secs() + 1;
-        return reject(
-            Problem::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too-many-requests",
-                format!("too many requests; retry in {seconds} s"),
-            )
-            .with(header::RETRY_AFTER, HeaderValue::from(seconds)),
-        );
-    }
+    request.extensions_mut().insert(client);
     if is_public {
-        if let Some(caller) = caller {
+        if let Some((caller, _)) = caller {
             request.extensions_mut().insert(caller);
         }
         return Ok(());
     }
-    let Some(caller) = caller else {
-        return Err(Box::new(unauthenticated(request)));
+    let Some((caller, credential)) = caller else {
+        let is_open = access.tokens().await.is_ok_and(|tokens| tokens.is_open);
+        return Err(Box::new(if is_open {
+            forwarded_without_tokens().into_response()
+        } else {
+            unauthenticated(request)
+        }));
     };
     match caller.check(rule) {
         Ok(()) => {
             request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(credential);
             Ok(())
         }
         Err(problem) => {
@@ -399,6 +455,55 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
             Err(Box::new(response))
         }
     }
+}
+
+type Authenticated = Result<Option<(Caller, Credential)>, StoreError>;
+
+/// Authenticates the sender within the rate limits. A request that is limited by its address does not reach the database.
+async fn admit(
+    access: &AccessControl,
+    headers: &HeaderMap,
+    client: Client,
+    is_sign_in: bool,
+) -> Result<Authenticated, Box<Response>> {
+    let limit = |key, rate| {
+        let allowed = access.limiter.check(key, rate);
+        allowed.map_err(|wait| Box::new(too_many_requests(wait).into_response()))
+    };
+    let (group, rate) = (client.rate_group(), access.options.rate);
+    let has_bearer = bearer(headers).is_some();
+    // Service tokens are cached. Each has a limit of its own, wherever it is used from.
+    if !has_bearer {
+        limit(RateKey::Address(group), rate)?;
+    }
+    let authenticated = access.authenticate(headers, client).await;
+    let caller = authenticated.as_ref().ok().and_then(Option::as_ref);
+    match caller.and_then(|(caller, _)| caller.token) {
+        Some(token) => limit(RateKey::Token(token), rate)?,
+        None if has_bearer => limit(RateKey::Address(group), rate)?,
+        None => {}
+    }
+    if is_sign_in || (has_bearer && caller.is_none()) {
+        limit(RateKey::Guessing(group), GUESS_RATE)?;
+    }
+    Ok(authenticated)
+}
+
+fn too_many_requests(wait: Duration) -> Problem {
+    let seconds = wait.as_secs() + 1;
+    let detail = format!("too many requests; retry in {seconds} s");
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail)
+        .with(header::RETRY_AFTER, HeaderValue::from(seconds))
+}
+
+/// The server has no tokens and is open to this machine only, but the request came through a proxy.
+fn forwarded_without_tokens() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "forwarded",
+        "the request came through a proxy, and the server has no service tokens; \
+         create one with `roundtable token add`, or start the server with --open",
+    )
 }
 
 /// API clients get 401; browsers are redirected to the sign-in page.
@@ -452,16 +557,6 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, secret) = text.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
-}
-
-fn session_hash(headers: &HeaderMap) -> Option<Hash> {
-    let cookies = headers.get_all(header::COOKIE).iter();
-    let mut pairs = cookies
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    let (_, session) = pairs.find(|(name, _)| *name == SESSION_COOKIE)?;
-    Some(tokens::hash(session))
 }
 
 #[cfg(test)]

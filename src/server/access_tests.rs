@@ -24,3 +24,50 @@ fn a_request_id_of_the_client_is_kept_if_it_is_plain() {
     assert_ne!(with("a b"), "a b");
     assert_eq!(with("").len(), 36);
 }
+
+/// A flood of requests with made-up cookies must not reach the database.
+#[tokio::test]
+async fn a_request_above_the_limit_does_not_reach_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let token = TokenRow::new("ada".into(), Scope::Run, tokens::hash("rt_ada"), 1);
+    store.add_token(&token).await.unwrap();
+    let access = AccessControl::new(
+        store.clone(),
+        AccessOptions {
+            bound_to: SocketAddr::from(([127, 0, 0, 1], 4711)),
+            hosts: Vec::new(),
+            rate: Rate {
+                per_second: 0.001,
+                burst: 2.0,
+            },
+            openness: Openness::Closed,
+            proxies: Proxies::default(),
+            sessions: SessionTimeouts {
+                idle: 1_000,
+                total: 1_000,
+            },
+        },
+    );
+    let client = Client {
+        address: IpAddr::from([203, 0, 113, 7]),
+        is_https: false,
+    };
+    let with = |name: HeaderName, value: &'static str| {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    };
+    let cookie = with(header::COOKIE, "roundtable_session=rt_x");
+    let admitted = admit(&access, &cookie, client, false).await;
+    assert!(matches!(admitted, Ok(Ok(None))), "{admitted:?}");
+    store.close().await;
+    // The second request reaches the database, which is gone; the third is limited before that.
+    let admitted = admit(&access, &cookie, client, false).await;
+    assert!(matches!(admitted, Ok(Err(_))), "{admitted:?}");
+    let limited = admit(&access, &cookie, client, false).await;
+    let status = limited.err().map(|response| response.status());
+    assert_eq!(status, Some(StatusCode::TOO_MANY_REQUESTS));
+    // A service token of the same address has its own limit, and needs no query while it is cached.
+    let bearer = with(header::AUTHORIZATION, "Bearer rt_ada");
+    let admitted = admit(&access, &bearer, client, false).await;
+    assert!(matches!(admitted, Ok(Ok(Some(_)))), "{admitted:?}");
+}

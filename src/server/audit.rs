@@ -15,7 +15,7 @@ use axum::response::Response;
 use percent_encoding::percent_decode_str;
 
 use super::App;
-use super::access::{self, Caller, Peer};
+use super::access::{self, Caller};
 use super::log;
 use super::problem::Problem;
 use crate::clock;
@@ -129,7 +129,7 @@ impl Auditor {
 struct Received {
     action: Option<&'static str>,
     subject: Option<String>,
-    address: Option<IpAddr>,
+    address: IpAddr,
     id: String,
     has_token: bool,
 }
@@ -143,7 +143,7 @@ pub(super) async fn record(
     let received = Received {
         action: app.rules.of(&request).action,
         subject: subject(&request),
-        address: request.extensions().get::<Peer>().map(|peer| peer.0.ip()),
+        address: app.access.client(&request).address,
         id: id.clone(),
         has_token: request.headers().contains_key(header::AUTHORIZATION),
     };
@@ -198,7 +198,7 @@ impl Received {
             action: action.to_owned(),
             subject: note.subject.or(self.subject),
             outcome,
-            address: self.address.map(|address| address.to_string()),
+            address: Some(self.address.to_string()),
             request_id: Some(self.id),
             detail: note.detail.or(status_text),
         })

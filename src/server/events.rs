@@ -21,11 +21,12 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::App;
-use super::access::Caller;
+use super::access::{Caller, Credential};
 use super::live::Feed;
 use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
+use super::streams::StreamGuard;
 use crate::store::{DebateRow, StoreError};
 
 /// Text is batched for this long before it is sent.
@@ -47,11 +48,13 @@ pub(super) struct StreamQuery {
 pub(super) async fn stream(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
     Query(query): Query<StreamQuery>,
+    Extension(caller): Extension<Caller>,
+    Extension(credential): Extension<Credential>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let row = find(&app, &caller, &id).await?;
+    let guard = StreamGuard::open(&app, &caller, credential, row.id)?;
     let cursor = cursor(&headers, query.after.as_deref())?;
     let past = app.store.entries(row.id).await?;
     let reader = Reader::resuming(cursor, &past);
@@ -71,11 +74,21 @@ pub(super) async fn stream(
         needs_retry: true,
         sent_at: Instant::now(),
     };
-    let body = stream::unfold(subscription, |mut subscription| async move {
-        let bytes = subscription.next().await?;
-        subscription.sent_at = Instant::now();
-        Some((Ok::<_, std::convert::Infallible>(bytes), subscription))
-    });
+    let body = stream::unfold(
+        (subscription, guard),
+        |(mut subscription, mut guard)| async move {
+            let bytes = tokio::select! {
+                biased;
+                () = guard.ended() => return None,
+                bytes = subscription.next() => bytes?,
+            };
+            subscription.sent_at = Instant::now();
+            Some((
+                Ok::<_, std::convert::Infallible>(bytes),
+                (subscription, guard),
+            ))
+        },
+    );
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),

@@ -149,7 +149,8 @@ impl Feed {
     pub(super) fn publish(&self, notice: &Arc<Notice>) {
         let has_readers = self.changed.receiver_count() > 0;
         self.lock().apply(notice, has_readers);
-        if has_readers {
+        // Asked again: one that has subscribed meanwhile may have read the state before this notice.
+        if self.changed.receiver_count() > 0 {
             self.changed.send_replace(());
         }
     }

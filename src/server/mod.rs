@@ -1,11 +1,13 @@
 //! The HTTP server: REST API, server-sent events, and web pages.
 //!
-//! Invariants: without service tokens it binds to loopback only; every error is a problem document; an accepted debate is
+//! Invariants: without service tokens it serves this machine only, unless started with `--open`; every error is a problem document; an accepted debate is
 //! run to its end, across restarts; a client receives every event exactly once.
 
 mod access;
 mod audit;
 mod audit_api;
+mod client;
+mod cookies;
 mod events;
 mod learning;
 mod list_query;
@@ -14,9 +16,12 @@ mod log;
 pub(crate) mod new_token;
 mod notifiers;
 mod openapi;
+mod openness;
 mod ownership;
+mod probes;
 mod problem;
 mod quota;
+mod rate_limit;
 mod reader;
 mod reasoning;
 mod requests;
@@ -24,6 +29,7 @@ mod rest;
 mod route_table;
 mod scheduler;
 mod sign_in;
+mod streams;
 mod token_api;
 pub(crate) mod tokens;
 pub(crate) mod web;
@@ -37,33 +43,44 @@ use std::time::Duration;
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
+use axum::response::Response;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
 use crate::app_context::AppContext;
+use crate::config::Network;
 use crate::failure::Failure;
-use crate::store::Store;
-pub(crate) use access::Rate;
-use access::{AccessControl, Peer};
+use crate::store::{SessionTimeouts, Store};
+use access::{AccessControl, AccessOptions, Peer};
 use audit::Auditor;
+use client::Proxies;
+pub(crate) use openness::OpenTo;
+use openness::Openness;
+use probes::Probes;
 use problem::Problem;
 use quota::Quotas;
+pub(crate) use rate_limit::Rate;
 use route_table::ReachRule::{All, Debate, Nothing, Visible};
 use route_table::{PUBLIC, Routes, Rules, admin, read, run};
 use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
+pub(crate) use streams::StreamLimits;
+use streams::Streams;
 pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections over the limit that are told so at the same time; further ones are closed at once.
+const MAX_REFUSALS: usize = 64;
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 /// How long open requests may take at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -75,6 +92,16 @@ pub(crate) struct Options {
     /// Accepted `Host` names, in addition to addresses.
     pub hosts: Vec<String>,
     pub rate: Rate,
+    pub max_connections: usize,
+    /// Serve without tokens, also behind a proxy.
+    pub open: Option<OpenTo>,
+    pub trusted_proxies: Vec<Network>,
+    /// All clients use HTTPS, which a proxy terminates.
+    pub is_https: bool,
+    pub sessions: SessionTimeouts,
+    pub streams: StreamLimits,
+    /// Accept the empty database that replaces a damaged one.
+    pub begin_empty: bool,
     /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
 }
@@ -89,6 +116,8 @@ pub(crate) struct App {
     pub rules: Rules,
     pub quotas: Quotas,
     pub auditor: Auditor,
+    pub streams: Streams,
+    pub probes: Probes,
     /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
@@ -102,7 +131,9 @@ pub(crate) async fn serve(
     options: Options,
     shutdown: impl AsyncFn(),
 ) -> Result<(), Failure> {
-    raise_open_file_limit();
+    let open_files = raise_open_file_limit();
+    // The other half is for debates and the store, which must not fail for want of a descriptor.
+    let max_connections = options.max_connections.min(open_files / 2).max(1);
     let store = context.store().await?;
     if options.work == Work::Elsewhere && !store.is_shared() {
         return Err(Failure::usage(
@@ -110,12 +141,10 @@ pub(crate) async fn serve(
         ));
     }
     store.set_up_queue().await?;
-    if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
-        return Err(Failure::usage(format!(
-            "{} is reachable from other machines, and there is no service token; \
-             create one with `roundtable token add NAME --scope run`, or bind to 127.0.0.1",
-            options.bind
-        )));
+    check_replacement(&store, options.begin_empty).await?;
+    let openness = openness::decide(&store, &options).await?;
+    if options.begin_empty {
+        store.accept_replacement().await?;
     }
     let listener = TcpListener::bind(options.bind)
         .await
@@ -132,7 +161,22 @@ pub(crate) async fn serve(
     let app = Arc::new(App {
         body_limit: requests::body_limit(&context.config.limits),
         answer_within: options.answer_within,
-        access: AccessControl::new(store.clone(), address, options.hosts, options.rate),
+        access: AccessControl::new(
+            store.clone(),
+            AccessOptions {
+                bound_to: address,
+                hosts: options.hosts,
+                rate: options.rate,
+                openness,
+                proxies: Proxies {
+                    trusted: options.trusted_proxies,
+                    is_https: options.is_https,
+                },
+                sessions: options.sessions,
+            },
+        ),
+        streams: Streams::new(options.streams),
+        probes: Probes::default(),
         rules: routes().rules,
         quotas: Quotas::default(),
         auditor: Auditor::new(store.clone()),
@@ -140,7 +184,14 @@ pub(crate) async fn serve(
         store: store.clone(),
         context,
     });
+    if openness == Openness::Everyone {
+        log::note(&format!(
+            "--open: no token is required; everyone who can connect to {address}, also through a proxy or a tunnel, can read, \
+             start and delete debates"
+        ));
+    }
     announce(&format!("Listening on http://{address}"));
+    scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
     if store.is_shared() {
         scheduler.join_cluster();
     } else {
@@ -151,7 +202,7 @@ pub(crate) async fn serve(
     }
     let router = router(app);
     tokio::select! {
-        () = accept(&listener, &router, &scheduler) => {}
+        () = accept(&listener, &router, &scheduler, max_connections) => {}
         () = shutdown() => {}
     }
     drop(listener);
@@ -163,11 +214,50 @@ pub(crate) async fn serve(
     Ok(())
 }
 
+/// A server, unlike a command, does not go on with an empty database in place of a damaged one unless told to.
+async fn check_replacement(store: &Store, begin_empty: bool) -> Result<(), Failure> {
+    match (store.replaces_damaged().await?, begin_empty) {
+        (Some(kept_as), false) => Err(Failure::usage(format!(
+            "the database was damaged and was moved to {kept_as}; the one in its place has none of its debates and tokens. \
+             Restore a backup, or start once with --begin-empty to go on without them"
+        ))),
+        (None, true) => Err(Failure::usage(
+            "--begin-empty accepts an empty database in place of a damaged one, and this database replaces none; \
+             leave the option out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+const USE_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Records the last use of tokens and sessions until the server closes.
+async fn record_uses(app: Arc<App>) {
+    let closing = app.scheduler.closing().clone();
+    loop {
+        let is_closing = tokio::select! {
+            () = closing.cancelled() => true,
+            () = tokio::time::sleep(USE_INTERVAL) => false,
+        };
+        // An outage loses at most a minute of it.
+        if let Err(error) = app.access.record_uses().await {
+            log::note(&format!("cannot record the last use of tokens: {error}"));
+        }
+        if is_closing {
+            return;
+        }
+    }
+}
+
 fn router(app: Arc<App>) -> Router {
     routes()
         .router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(
+            app.body_limit,
+            requests::within_limits,
+        ))
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn_with_state(
             Arc::clone(&app),
@@ -273,8 +363,6 @@ async fn method_not_allowed() -> Problem {
     )
 }
 
-const QUEUE_LENGTH_TIMEOUT: Duration = Duration::from_secs(1);
-
 #[derive(Debug, Serialize, JsonSchema)]
 struct Health {
     status: &'static str,
@@ -288,11 +376,7 @@ struct Health {
 
 async fn health(State(app): State<Arc<App>>) -> Json<Health> {
     let (running, _) = app.scheduler.load();
-    // A slow database must not fail the liveness check.
-    let queued = app.scheduler.queue_length();
-    let queued = tokio::time::timeout(QUEUE_LENGTH_TIMEOUT, queued)
-        .await
-        .unwrap_or(0);
+    let queued = app.probes.queue_length(&app.scheduler, &app.store).await;
     Json(Health {
         status: "ok",
         running: Some(running),
@@ -305,7 +389,7 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
     if app.scheduler.closing().is_cancelled() {
         return Err(not_ready("the server is shutting down"));
     }
-    if app.store.ping().await.is_err() {
+    if !app.probes.is_store_up(&app.store).await {
         return Err(not_ready("the database is not responding"));
     }
     Ok(Json(Health {
@@ -322,12 +406,30 @@ fn announce(line: &str) {
     let _ = out.flush();
 }
 
-async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Scheduler>) {
+async fn accept(
+    listener: &TcpListener,
+    router: &Router,
+    scheduler: &Arc<Scheduler>,
+    max_connections: usize,
+) {
+    let slots = Arc::new(Semaphore::new(max_connections));
+    let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
+    let refusing = Router::new().fallback(too_many_connections);
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                let (permit, router) = match Arc::clone(&slots).try_acquire_owned() {
+                    Ok(permit) => (permit, router),
+                    Err(_) => match Arc::clone(&refusals).try_acquire_owned() {
+                        Ok(permit) => (permit, &refusing),
+                        Err(_) => continue,
+                    },
+                };
                 let serving = connection(stream, peer, router.clone(), scheduler.closing().clone());
-                scheduler.tasks().spawn(serving);
+                scheduler.tasks().spawn(async move {
+                    serving.await;
+                    drop(permit);
+                });
             }
             // Usually too many open files, or a client that disconnected early. Neither is fatal.
             Err(error) => {
@@ -336,6 +438,17 @@ async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Schedul
             }
         }
     }
+}
+
+async fn too_many_connections() -> Response {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too-many-connections",
+        "the server has too many open connections; retry later",
+    )
+    .with(header::RETRY_AFTER, HeaderValue::from_static("5"))
+    .with(header::CONNECTION, HeaderValue::from_static("close"))
+    .render("-")
 }
 
 async fn connection(
@@ -365,8 +478,16 @@ async fn connection(
     }
 }
 
-/// Raises the limit of open files to its maximum: each debate holds a lock file and a connection to its model.
-fn raise_open_file_limit() {
+/// Runs work that takes long for large requests or debates. On a thread of the runtime it would hold up other requests.
+pub(crate) async fn off_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Problem::internal(&error.to_string()))
+}
+
+/// Raises the limit of open files to its maximum: each debate holds a lock file and a connection to its model. Returns the limit.
+fn raise_open_file_limit() -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
@@ -374,5 +495,11 @@ fn raise_open_file_limit() {
         limit.current = limit.maximum;
         // Best effort.
         let _ = setrlimit(Resource::Nofile, limit);
+        let limit = getrlimit(Resource::Nofile).current;
+        limit.map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        })
     }
+    #[cfg(not(unix))]
+    usize::MAX
 }

@@ -3,9 +3,9 @@
 use roundtable_core::usage::Money;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use super::tokens::{self, NoRandomness};
+use super::ownership::DAY_MS;
+use super::tokens;
 use crate::clock;
 use crate::failure::Fault;
 use crate::store::{Reach, Scope, TokenLimits, TokenRow};
@@ -35,6 +35,10 @@ pub(crate) struct NewToken {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub models: Vec<String>,
+    /// The token is valid for this many days; without it, until it is revoked.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 36_500))]
+    pub expires_in_days: Option<u32>,
 }
 
 fn default_scope() -> Scope {
@@ -48,8 +52,8 @@ fn default_reach() -> Reach {
 const MAX_PATTERN_CHARS: usize = 200;
 
 impl NewToken {
-    /// The token's row and its secret, which is stored nowhere. Reports everything that is wrong at once.
-    pub(crate) fn row(self) -> Result<Result<(TokenRow, String), NoRandomness>, Vec<Fault>> {
+    /// The token's row, for this secret. Reports everything that is wrong at once.
+    pub(crate) fn row(self, secret: &str) -> Result<TokenRow, Vec<Fault>> {
         let mut faults = Vec::new();
         let name = self.name.trim().to_owned();
         let has_valid_length = (1..=100).contains(&name.chars().count());
@@ -101,16 +105,14 @@ impl NewToken {
             max_running: self.max_running,
             models,
         };
-        let row = |secret: &str| TokenRow {
-            id: Uuid::new_v4(),
-            name,
-            scope: self.scope,
-            hash: tokens::hash(secret),
-            created_at: clock::now(),
+        let now = clock::now();
+        let days = self.expires_in_days;
+        Ok(TokenRow {
             reach: self.reach,
             limits,
-        };
-        Ok(tokens::make().map(|secret| (row(&secret), secret)))
+            expires_at: days.map(|days| now + u64::from(days) * DAY_MS),
+            ..TokenRow::new(name, self.scope, tokens::hash(secret), now)
+        })
     }
 }
 

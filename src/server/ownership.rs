@@ -6,12 +6,11 @@ use axum::http::StatusCode;
 use roundtable_engine::event::Millis;
 use uuid::Uuid;
 
-use super::access::{AccessControl, Caller};
+use super::access::Caller;
 use super::problem::Problem;
 use super::route_table::{Access, ReachRule};
-use super::tokens;
 use crate::models::ModelPolicy;
-use crate::store::{DebateRow, Reach, Scope, StoreError};
+use crate::store::{DebateRow, Reach, Scope};
 
 pub(crate) const DAY_MS: Millis = 86_400_000;
 
@@ -73,15 +72,6 @@ impl Caller {
             models: self.limits.models.clone(),
             priced_only: self.limits.max_cost_per_day.is_some(),
         }
-    }
-}
-
-impl AccessControl {
-    /// The name of the token with this secret.
-    pub(super) async fn token_name(&self, secret: &str) -> Result<Option<String>, StoreError> {
-        let tokens = self.tokens().await?;
-        let found = tokens::find(&tokens, &tokens::hash(secret.trim()));
-        Ok(found.map(|token| token.name.clone()))
     }
 }
 

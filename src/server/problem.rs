@@ -54,6 +54,17 @@ struct FaultBody {
     message: String,
 }
 
+/// An error must not send a large request back.
+const MAX_FAULTS: usize = 100;
+const MAX_TEXT: usize = 2000;
+
+fn bounded(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 impl Problem {
     pub(crate) fn new(status: StatusCode, name: &'static str, detail: impl Into<String>) -> Self {
         Self {
@@ -144,8 +155,8 @@ impl Problem {
         if self.faults.is_empty() {
             return vec![self.detail.clone()];
         }
-        let messages = self.faults.iter().map(|fault| fault.message.clone());
-        messages.collect()
+        let faults = self.faults.iter().take(MAX_FAULTS);
+        faults.map(|fault| bounded(&fault.message)).collect()
     }
 
     pub(crate) fn detail(&self) -> &str {
@@ -158,15 +169,15 @@ impl Problem {
     }
 
     pub(super) fn render(&self, request_id: &str) -> Response {
-        let faults = self.faults.iter().map(|fault| FaultBody {
-            at: fault.at.clone(),
-            message: fault.message.clone(),
+        let faults = self.faults.iter().take(MAX_FAULTS).map(|fault| FaultBody {
+            at: bounded(&fault.at),
+            message: bounded(&fault.message),
         });
         let body = ProblemBody {
             kind: format!("urn:roundtable:problem:{}", self.name),
             title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
             status: self.status.as_u16(),
-            detail: self.detail.clone(),
+            detail: bounded(&self.detail),
             faults: faults.collect(),
             debate_id: self.debate.map(|id| id.to_string()),
             quota: self.quota.clone(),

@@ -5,20 +5,24 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::extract::{FromRequest, Request};
+use axum::body::{Body, HttpBody};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use jsonschema::Validator;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::CastChoice;
 use roundtable_engine::protocols::{self, forecast};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::App;
 use super::new_token::NewToken;
 use super::problem::Problem;
+use super::{App, off_runtime};
 use crate::config::Limits;
 use crate::failure::Fault;
 use crate::models::ModelPolicy;
@@ -28,6 +32,10 @@ use crate::sources;
 /// Limit on the time a body takes to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_INPUT_CHARS: usize = 20_000;
+/// The limits of a budget, for requests that no schema has checked.
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+const MIN_TIME: Duration = Duration::from_millis(1);
+const MAX_TIME: Duration = Duration::from_hours(365 * 24);
 
 /// Starts a debate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +98,7 @@ pub(crate) struct GivenSource {
 )]
 pub(crate) struct BudgetRequest {
     #[serde(default)]
-    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    #[schemars(range(min = 1, max = MAX_TOKENS))]
     pub max_tokens: Option<u64>,
     /// In US dollars.
     #[serde(default)]
@@ -231,15 +239,6 @@ impl NewDebate {
                 format!("unknown protocol '{}'; known: {known}", self.protocol),
             ));
         }
-        // A request must not read files of the server.
-        let is_path = |cast: &String| cast.contains(['/', '\\', '.']);
-        if let Some(cast) = self.cast.as_ref().filter(|cast| is_path(cast)) {
-            let message = format!(
-                "invalid cast '{}': expected a name, not a path",
-                short(cast)
-            );
-            faults.push(Fault::new("/cast", message));
-        }
         let requested = self.budget.unwrap_or_default().budget(&mut faults);
         let texts = self.sources.iter();
         let texts = texts.map(|source| (source.name.as_str(), source.text.as_str()));
@@ -252,7 +251,8 @@ impl NewDebate {
             Some(protocol) if faults.is_empty() => Ok(DebateSpec {
                 protocol,
                 question: self.question,
-                cast: self.cast,
+                // A name: a request must not read files of the server.
+                cast: self.cast.map(CastChoice::Named),
                 models: Models {
                     all: self.model,
                     seats: self.seats,
@@ -282,14 +282,25 @@ impl BudgetRequest {
         });
         let max_ms = self.max_seconds.and_then(|seconds| {
             let time = Duration::try_from_secs_f64(seconds).ok();
+            let time = time.filter(|time| (MIN_TIME..=MAX_TIME).contains(time));
             if time.is_none() {
-                let message = format!("invalid duration {seconds}: expected seconds");
+                let message =
+                    format!("invalid duration of {seconds} s: expected a millisecond to a year");
                 faults.push(Fault::new("/budget/max_seconds", message));
             }
             time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
         });
+        let max_tokens = self.max_tokens.filter(|tokens| {
+            let is_valid = (1..=MAX_TOKENS).contains(tokens);
+            if !is_valid {
+                let message =
+                    format!("invalid number of tokens {tokens}: expected 1 to {MAX_TOKENS}");
+                faults.push(Fault::new("/budget/max_tokens", message));
+            }
+            is_valid
+        });
         Budget {
-            max_tokens: self.max_tokens,
+            max_tokens,
             max_cost,
             max_ms,
         }
@@ -297,7 +308,7 @@ impl BudgetRequest {
 }
 
 /// A request body with the validator of its schema.
-pub(crate) trait Content: DeserializeOwned + JsonSchema {
+pub(crate) trait Content: DeserializeOwned + JsonSchema + Send + 'static {
     /// The value of an empty body, if that is allowed.
     fn absent() -> Option<Self> {
         None
@@ -355,16 +366,28 @@ impl<T: Content> FromRequest<Arc<App>> for Sent<T> {
                 "the body must be JSON, with `content-type: application/json`",
             ));
         }
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Problem::new(
-                StatusCode::BAD_REQUEST,
-                "malformed",
-                format!("the body is not valid JSON: {error}"),
-            )
-        })?;
-        let content = checked(value)?;
+        let content = if bytes.len() <= MAX_INLINE_BYTES {
+            parsed(&bytes)?
+        } else {
+            let bytes = bytes.clone();
+            off_runtime(move || parsed(&bytes)).await??
+        };
         Ok(Self { content, bytes })
     }
+}
+
+/// A body of this length is parsed in a few milliseconds.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+fn parsed<T: Content>(bytes: &[u8]) -> Result<T, Problem> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "malformed",
+            format!("the body is not valid JSON: {error}"),
+        )
+    })?;
+    checked(value)
 }
 
 fn checked<T: Content>(mut value: Value) -> Result<T, Problem> {
@@ -423,6 +446,21 @@ fn is_json(request: &Request) -> bool {
             let essence = kind.split(';').next().unwrap_or_default().trim();
             essence.eq_ignore_ascii_case("application/json")
         })
+}
+
+/// Reads the body before the handler does, so that every kind of body has the same limits on size and time.
+pub(super) async fn within_limits(
+    State(limit): State<usize>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    if request.body().is_end_stream() {
+        return Ok(next.run(request).await);
+    }
+    let (head, body) = request.into_parts();
+    let bytes = read(Request::from_parts(head.clone(), body), limit).await?;
+    let request = Request::from_parts(head, Body::from(bytes));
+    Ok(next.run(request).await)
 }
 
 /// Reads a body of at most `limit` bytes within the time limit.

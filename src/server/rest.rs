@@ -19,7 +19,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::App;
 use super::access::Caller;
 use super::audit::AuditNote;
 use super::list_query::{ListQuery, cursor_of};
@@ -30,6 +29,7 @@ use super::requests::{
     DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest, Sent,
 };
 use super::scheduler::{Continuation, progress_sink};
+use super::{App, off_runtime};
 use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::setup::{self, DebateSpec};
@@ -99,16 +99,17 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
+    let bytes = sent.bytes.clone();
     let request = store::CreateRequest {
         key: idempotency_key(&headers, &caller)?,
-        fingerprint: fingerprint(&sent.bytes),
+        fingerprint: off_runtime(move || fingerprint(&bytes)).await?,
         token: caller.token,
     };
     let wait = preferred_wait(&headers);
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
     } else {
-        let spec = sent.content.spec(&app.context.config.limits)?;
+        let spec = spec_of(&app, sent.content).await?;
         start(&app, &caller, spec, &request).await?
     };
     let id = id_of(&created)?;
@@ -143,6 +144,12 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
             "this key was used for a different request: use a new one",
         )),
     }
+}
+
+/// The specification of a requested debate. Its sources may take a while to read.
+pub(super) async fn spec_of(app: &Arc<App>, request: NewDebate) -> Result<DebateSpec, Problem> {
+    let app = Arc::clone(app);
+    off_runtime(move || request.spec(&app.context.config.limits)).await?
 }
 
 /// Reserves the slot first, so that a full server rejects the request before doing any work. The token's limits are checked
@@ -323,17 +330,15 @@ pub(super) async fn export(
         Problem::invalid_at("format", message)
     })?;
     let entries = app.store.entries(row.id).await?;
-    let text = export::render(format, &row, &entries).map_err(|error| match error {
+    let id = row.id;
+    let text = off_runtime(move || export::render(format, &row, &entries)).await?;
+    let text = text.map_err(|error| match error {
         ExportError::Serialize(_) => Problem::internal(&error.to_string()),
         ExportError::NotStarted | ExportError::UnknownProtocol(_) | ExportError::NoTrainingData => {
             Problem::new(StatusCode::CONFLICT, "nothing-to-export", error.to_string())
         }
     })?;
-    let file = format!(
-        "attachment; filename=\"debate-{}.{}\"",
-        row.id,
-        format.name()
-    );
+    let file = format!("attachment; filename=\"debate-{id}.{}\"", format.name());
     Ok((
         [
             (header::CONTENT_TYPE, format.content_type()),
@@ -388,17 +393,22 @@ pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
 
 async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
     let entries = app.store.entries(row.id).await?;
-    let stamp = clock::stamp(row.created_at);
-    Ok(DebateDetail {
-        queue_position: app.scheduler.place_in_queue(&row).await?,
-        pausing: app.scheduler.is_pause_requested(row.id),
-        waiting_for: open_question(&entries).cloned(),
-        seq: entries.last().map_or(0, |last| last.seq),
-        record: protocols::record(&row.id.to_string(), stamp, &entries)
-            .map(|record| export::shown_record(record, row.state, &entries)),
-        report: protocols::report(&entries),
-        row,
-    })
+    let queue_position = app.scheduler.place_in_queue(&row).await?;
+    let pausing = app.scheduler.is_pause_requested(row.id);
+    let detail = move || {
+        let stamp = clock::stamp(row.created_at);
+        DebateDetail {
+            queue_position,
+            pausing,
+            waiting_for: open_question(&entries).cloned(),
+            seq: entries.last().map_or(0, |last| last.seq),
+            record: protocols::record(&row.id.to_string(), stamp, &entries)
+                .map(|record| export::shown_record(record, row.state, &entries)),
+            report: protocols::report(&entries),
+            row,
+        }
+    };
+    off_runtime(detail).await
 }
 
 fn accepted(id: Uuid, state: DebateState) -> Response {

@@ -15,13 +15,18 @@ use uuid::Uuid;
 use super::*;
 use crate::app_context::AppContext;
 use crate::config::Environment;
-use crate::server::access::{AccessControl, Rate};
+use crate::server::access::{AccessControl, AccessOptions};
 use crate::server::audit::Auditor;
+use crate::server::client::Proxies;
 use crate::server::new_token::NewToken;
+use crate::server::openness::Openness;
+use crate::server::probes::Probes;
 use crate::server::quota::Quotas;
+use crate::server::rate_limit::Rate;
 use crate::server::scheduler::{Limits, Scheduler, Work};
-use crate::server::{openapi, router, routes};
-use crate::store::{Address, CreateRequest, Created, Reach, Store};
+use crate::server::streams::{StreamLimits, Streams};
+use crate::server::{openapi, router, routes, tokens};
+use crate::store::{Address, CreateRequest, Created, Reach, SessionTimeouts, Store};
 
 /// A server without a socket, with a token for each scope and reach.
 struct TestServer {
@@ -49,8 +54,10 @@ impl TestServer {
                     max_cost_per_day: None,
                     max_running: None,
                     models: Vec::new(),
+                    expires_in_days: None,
                 };
-                let (row, secret) = new.row().unwrap().unwrap();
+                let secret = tokens::make().unwrap();
+                let row = new.row(&secret).unwrap();
                 store.add_token(&row).await.unwrap();
                 secrets.insert((scope, reach), secret);
             }
@@ -63,10 +70,26 @@ impl TestServer {
             per_second: 1e6,
             burst: 1e6,
         };
-        let bound_to = SocketAddr::from(([127, 0, 0, 1], 1));
+        let options = AccessOptions {
+            bound_to: SocketAddr::from(([127, 0, 0, 1], 1)),
+            hosts: Vec::new(),
+            rate,
+            openness: Openness::Closed,
+            proxies: Proxies::default(),
+            sessions: SessionTimeouts {
+                idle: 1000,
+                total: 1000,
+            },
+        };
         let app = Arc::new(App {
             scheduler: Scheduler::open(Arc::clone(&context), store.clone(), limits, Work::Here),
-            access: AccessControl::new(store.clone(), bound_to, Vec::new(), rate),
+            access: AccessControl::new(store.clone(), options),
+            streams: Streams::new(StreamLimits {
+                per_token: 100,
+                total: 100,
+                check_interval: Duration::from_mins(1),
+            }),
+            probes: Probes::default(),
             rules: routes().rules,
             quotas: Quotas::default(),
             auditor: Auditor::new(store.clone()),

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::{Extension, FromRequest, Request, State};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::App;
-use super::access::{SESSION_COOKIE, accepts_html};
+use super::access::accepts_html;
 use super::audit::AuditNote;
+use super::client::Client;
+use super::cookies;
 use super::problem::Problem;
 use super::requests::read;
-use super::tokens::SESSION_MS;
 use super::web;
 use crate::store::AuditOutcome;
 
@@ -29,6 +30,7 @@ struct SignIn {
 
 pub(super) async fn sign_in(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     request: Request,
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
@@ -58,9 +60,8 @@ pub(super) async fn sign_in(
             "invalid token",
         ));
     };
-    let seconds = SESSION_MS / 1000;
-    let cookie =
-        format!("{SESSION_COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
+    let lasts = app.access.session_timeouts().total;
+    let cookie = cookies::set(&session, lasts, client);
     let recorded = AuditNote {
         who: app.access.token_name(&form.token).await?,
         ..AuditNote::default()
@@ -70,11 +71,11 @@ pub(super) async fn sign_in(
 
 pub(super) async fn sign_out(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    app.access.sign_out(&headers).await?;
-    let cookie = format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    Ok(redirect_with_cookie("/", &cookie))
+    app.access.sign_out(&headers, client).await?;
+    Ok(redirect_with_cookie("/", &cookies::clear(client)))
 }
 
 fn redirect_with_cookie(address: &str, cookie: &str) -> Response {

@@ -15,6 +15,7 @@ use super::audit::AuditNote;
 use super::new_token::{self, NewToken};
 use super::problem::Problem;
 use super::requests::Sent;
+use super::tokens;
 use crate::clock;
 use crate::store::{Reach, Scope, TokenError, TokenRow};
 
@@ -29,6 +30,12 @@ pub(super) struct TokenInfo {
     models: Vec<String>,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
+    /// Null if it does not expire.
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+    /// Null if it was never used. Up to a minute behind.
+    #[schemars(extend("format" = "date-time"))]
+    last_used_at: Option<String>,
 }
 
 impl TokenInfo {
@@ -42,6 +49,8 @@ impl TokenInfo {
             max_running: limits.max_running,
             models: limits.models,
             created_at: clock::stamp(token.created_at),
+            expires_at: token.expires_at.map(clock::stamp),
+            last_used_at: token.last_used_at.map(clock::stamp),
         }
     }
 }
@@ -91,8 +100,8 @@ pub(super) async fn create(
     app: &App,
     new: NewToken,
 ) -> Result<(TokenRow, String, AuditNote), Problem> {
-    let made = new.row().map_err(Problem::invalid)?;
-    let (row, secret) = made.map_err(|error| Problem::internal(&error.to_string()))?;
+    let secret = tokens::make().map_err(|error| Problem::internal(&error.to_string()))?;
+    let row = new.row(&secret).map_err(Problem::invalid)?;
     app.store.add_token(&row).await?;
     app.access.forget_tokens();
     let note = AuditNote {
@@ -112,7 +121,9 @@ impl From<TokenError> for Problem {
     fn from(error: TokenError) -> Self {
         match error {
             TokenError::Exists { .. } => Self::invalid_at("/name", error.to_string()),
-            TokenError::NotFound { .. } => Self::not_found("there is no such token"),
+            TokenError::NotFound { .. } | TokenError::NoSession { .. } => {
+                Self::not_found("there is no such token")
+            }
             TokenError::Store(error) => error.into(),
         }
     }

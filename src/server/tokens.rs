@@ -10,9 +10,6 @@ use crate::store::TokenRow;
 /// Makes a leaked token recognizable, for example to secret scanners.
 const PREFIX: &str = "rt_";
 
-/// How long a browser stays signed in.
-pub(super) const SESSION_MS: Millis = 30 * 24 * 60 * 60 * 1000;
-
 pub(crate) type Hash = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,19 +23,31 @@ pub(crate) fn make() -> Result<String, NoRandomness> {
     Ok(format!("{PREFIX}{}", hex::encode(bytes)))
 }
 
+/// Whether a text could be a secret that [`make`] made: guessing it is hopeless.
+pub(crate) fn is_secret(text: &str) -> bool {
+    let digits = text.strip_prefix(PREFIX);
+    digits.is_some_and(|digits| digits.len() == 64 && digits.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
 pub(crate) fn hash(secret: &str) -> Hash {
     Sha256::digest(secret).into()
 }
 
-/// The token with this hash. Compares every token in constant time.
-pub(super) fn find<'t>(tokens: &'t [TokenRow], hash: &Hash) -> Option<&'t TokenRow> {
+/// The token with this hash, or with this hash before a rotation whose grace period has not ended. Compares every token in
+/// constant time. An expired token is not found.
+pub(super) fn find<'t>(tokens: &'t [TokenRow], hash: &Hash, now: Millis) -> Option<&'t TokenRow> {
     let mut found = None;
     for token in tokens {
-        if bool::from(token.hash.ct_eq(hash)) {
+        let is_current = bool::from(token.hash.ct_eq(hash));
+        let is_old = token
+            .old_secret
+            .as_ref()
+            .is_some_and(|old| bool::from(old.hash.ct_eq(hash)) && now < old.valid_until);
+        if is_current || is_old {
             found = Some(token);
         }
     }
-    found
+    found.filter(|token| !token.is_expired(now))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::CastChoice;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Seated, Setup};
 use roundtable_engine::journal::Journal;
@@ -21,6 +22,7 @@ use roundtable_engine::protocol::{
 use roundtable_engine::protocols;
 use roundtable_engine::table::{Table, TableDeps};
 use serde_json::{Value, json};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -39,7 +41,7 @@ pub(crate) struct DebateSpec {
     pub protocol: &'static dyn AnyProtocol,
     pub question: String,
     /// The protocol's own cast if none is named.
-    pub cast: Option<String>,
+    pub cast: Option<CastChoice>,
     pub models: Models,
     /// The protocol's input, as JSON.
     pub input: Value,
@@ -125,9 +127,8 @@ pub(crate) async fn prepare(
         cast: spec.cast,
         sources: spec.sources,
     };
-    let plan = protocol
-        .validate(spec.input, request, context)
-        .map_err(Failure::refused)?;
+    let plan = beside_runtime(|| protocol.validate(spec.input, request, context));
+    let plan = plan.map_err(Failure::refused)?;
     let settings = app.config.seats_of(protocol.name());
     let mut seating = seating::choose(
         app,
@@ -175,6 +176,15 @@ pub(crate) async fn prepare(
         embedder,
         policy,
     })
+}
+
+/// Runs what may take long for a large request. In a server, the other tasks of this thread move to another one meanwhile.
+fn beside_runtime<T>(work: impl FnOnce() -> T) -> T {
+    if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
 }
 
 /// Loads what the protocol is given next to the request: configuration, and results of earlier debates.

@@ -1,6 +1,7 @@
 //! The address of a store: a data folder on this machine or a `PostgreSQL` URL.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,38 @@ impl Address {
     }
 }
 
+impl Address {
+    /// What others could read or change, for the user to know. `tls_mode` is the one from the environment.
+    pub(crate) fn warning(&self, tls_mode: Option<&str>) -> Option<String> {
+        match self {
+            #[cfg(unix)]
+            Self::Folder(folder) => is_of_another_user(folder).then(|| {
+                format!(
+                    "the data folder {} belongs to another user and is open to others: its owner should run \
+                     `chmod 700` on it",
+                    folder.display()
+                )
+            }),
+            #[cfg(not(unix))]
+            Self::Folder(_) => None,
+            Self::Server(url) => (url.is_remote() && !url.requires_tls(tls_mode)).then(|| {
+                format!(
+                    "the connection to {url} may be unencrypted: add ?sslmode=verify-full to the address, \
+                     and sslrootcert=FILE for a certificate authority of your own"
+                )
+            }),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_of_another_user(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = std::fs::metadata(folder).map(|metadata| metadata.uid());
+    super::folder::is_open_to_others(folder)
+        && owner.is_ok_and(|owner| owner != rustix::process::geteuid().as_raw())
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -47,6 +80,37 @@ impl fmt::Display for Address {
 impl Url {
     pub(super) fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the server is on another machine: neither a loopback address nor a socket.
+    fn is_remote(&self) -> bool {
+        let shown = self.to_string();
+        let host = shown.split("://").nth(1).unwrap_or_default();
+        let host = host.split('/').next().unwrap_or_default();
+        let host = match host.strip_prefix('[') {
+            Some(v6) => v6.split(']').next(),
+            None => host.split(':').next(),
+        };
+        let host = self.option("host").or(host).unwrap_or_default();
+        let is_socket = host.is_empty() || host.starts_with(['/', '%']);
+        let is_loopback = host
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback());
+        !is_socket && !is_loopback && host != "localhost"
+    }
+
+    /// Whether a connection without TLS would be refused. The default is to do without it if the server does.
+    fn requires_tls(&self, default: Option<&str>) -> bool {
+        let mode = self.option("sslmode").or_else(|| self.option("ssl-mode"));
+        let mode = mode.or(default).unwrap_or_default();
+        ["require", "verify-ca", "verify-full"].contains(&mode)
+    }
+
+    /// The value of an option after `?`.
+    fn option(&self, name: &str) -> Option<&str> {
+        let (_, options) = self.0.split_once('?')?;
+        let mut pairs = options.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find_map(|(key, value)| (key == name).then_some(value))
     }
 }
 

@@ -35,7 +35,8 @@ pub(crate) enum StoreError {
     )]
     Locked { path: PathBuf, detail: String },
     #[error(
-        "the database was damaged and was moved to {}; the next run starts with an empty one",
+        "the database was damaged and was moved to {}; the next run starts with an empty one, \
+         a server only with `serve --begin-empty`",
         kept_as.display()
     )]
     Corrupt { kept_as: PathBuf },

@@ -18,6 +18,7 @@ use super::errors::{Failure, Fault, StoreError};
 /// How long to wait for a lock that another process holds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const LOCKS: &str = "locks";
 
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -41,8 +42,27 @@ impl Folder {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        #[cfg(unix)]
+        folder.tighten();
         builder.create(folder.locks()).map_err(failed)?;
         Ok(folder)
+    }
+
+    /// Closes an existing folder to other users, if it has nothing but our files: `--data /tmp` must not close `/tmp`. Best
+    /// effort: the database itself is readable only to the user in any case.
+    #[cfg(unix)]
+    fn tighten(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        let is_own = |entry: io::Result<fs::DirEntry>| {
+            let name = entry.map(|entry| entry.file_name());
+            name.is_ok_and(|name| {
+                name == LOCKS || name.as_encoded_bytes().starts_with(FILE.as_bytes())
+            })
+        };
+        let has_only_own = || fs::read_dir(&self.root).is_ok_and(|mut all| all.all(is_own));
+        if is_open_to_others(&self.root) && has_only_own() {
+            let _ = fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700));
+        }
     }
 
     pub(super) fn database(&self) -> PathBuf {
@@ -50,7 +70,7 @@ impl Folder {
     }
 
     fn locks(&self) -> PathBuf {
-        self.root.join("locks")
+        self.root.join(LOCKS)
     }
 
     fn lock_of(&self, id: Uuid) -> PathBuf {
@@ -69,6 +89,22 @@ impl Folder {
     pub(super) fn clear_suspect(&self) {
         // If it stays, the next opening only checks once more.
         let _ = fs::remove_file(self.suspect_marker());
+    }
+
+    /// A marker file with the name of a database that was moved aside. The next opening removes it, and marks a database that
+    /// begins empty.
+    fn replacement_marker(&self) -> PathBuf {
+        self.root.join("roundtable.db.moved-aside")
+    }
+
+    /// The path of the database that was moved aside since the last opening.
+    pub(super) fn moved_aside(&self) -> Option<String> {
+        fs::read_to_string(self.replacement_marker()).ok()
+    }
+
+    pub(super) fn clear_moved_aside(&self) {
+        // If it stays, the next opening looks once more; a database with debates or tokens is not marked.
+        let _ = fs::remove_file(self.replacement_marker());
     }
 
     /// Converts a failure, and marks the database as suspect if it is damaged.
@@ -140,6 +176,10 @@ impl Folder {
             }
             number += 1;
         };
+        // Before the renaming: a server must not take the empty database that follows for an ordinary one.
+        let name = kept_as.display().to_string();
+        fs::write(self.replacement_marker(), name)
+            .map_err(|error| Failure::from(error).at_path(&database))?;
         for suffix in SUFFIXES {
             match fs::rename(
                 with_suffix(&database, suffix),
@@ -180,6 +220,12 @@ where
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+#[cfg(unix)]
+pub(super) fn is_open_to_others(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(folder).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
 /// Options to write a file that is accessible only to the user.

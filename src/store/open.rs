@@ -13,6 +13,7 @@ use super::address::{Address, Url};
 use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
+use super::flags;
 use super::folder::Folder;
 use super::location::{Location, Server};
 use super::ownership::{self, Ownership};
@@ -164,6 +165,12 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
         .await
         .map_err(refusal)?;
     SQLITE.configure(connection).await?;
+    if let Some(kept_as) = folder.moved_aside() {
+        flags::mark_replacement(connection, kept_as)
+            .await
+            .map_err(Refusal::Failed)?;
+        folder.clear_moved_aside();
+    }
     appender::prepare(connection).await?;
     // Reads each table once, so that damage near the root is found now and not during a debate.
     for query in [
@@ -215,6 +222,11 @@ fn migrations(dialect: Dialect) -> Migrator {
             4,
             "owners",
             include_str!("../../migrations/0004_owners.sql"),
+        ),
+        migration(
+            5,
+            "access",
+            include_str!("../../migrations/0005_access.sql"),
         ),
         migration(6, "ownership", ownership_migration(dialect)),
     ])

@@ -48,6 +48,29 @@ async fn every_connection_is_durable_and_files_are_private() {
     }
 }
 
+/// A folder that was created by hand or by an installer is closed to other users; one with other content is not touched.
+#[cfg(unix)]
+#[tokio::test]
+async fn an_existing_data_folder_is_tightened() {
+    use std::os::unix::fs::PermissionsExt;
+    let open = async |folder: &Path| {
+        let opened = fs::set_permissions(folder, fs::Permissions::from_mode(0o755));
+        opened.unwrap();
+        Store::open(folder).await.unwrap().close().await;
+        fs::metadata(folder).unwrap().permissions().mode() & 0o777
+    };
+    let parent = tempfile::tempdir().unwrap();
+    let (own, shared) = (parent.path().join("own"), parent.path().join("shared"));
+    fs::create_dir(&own).unwrap();
+    assert_eq!(open(&own).await, 0o700, "empty");
+    assert_eq!(open(&own).await, 0o700, "with our database");
+    fs::create_dir(&shared).unwrap();
+    fs::write(shared.join("notes.txt"), "").unwrap();
+    for _ in 0..2 {
+        assert_eq!(open(&shared).await, 0o755, "with other files");
+    }
+}
+
 /// Every damaged database is kept under its own name, and the next run starts with an empty one.
 #[tokio::test]
 async fn a_file_that_is_not_a_database_is_moved_aside() {

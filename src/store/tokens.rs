@@ -1,4 +1,4 @@
-//! Access tokens and browser sessions of a server. Only hashes are stored.
+//! Access tokens of a server. Only hashes are stored.
 
 use roundtable_core::hex;
 use roundtable_engine::event::Millis;
@@ -9,6 +9,7 @@ use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault, StoreError};
+use super::flags;
 use super::row::parse_id;
 use super::token_limits::{Reach, TokenLimits};
 use super::{Store, signed, unsigned};
@@ -47,8 +48,43 @@ pub(crate) struct TokenRow {
     /// SHA-256 of the token.
     pub hash: [u8; 32],
     pub created_at: Millis,
+    /// `None` if it does not expire.
+    pub expires_at: Option<Millis>,
+    /// `None` if it was never used. Up to a minute behind.
+    pub last_used_at: Option<Millis>,
+    pub old_secret: Option<OldSecret>,
     pub reach: Reach,
     pub limits: TokenLimits,
+}
+
+/// The secret of a token before its rotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OldSecret {
+    pub hash: [u8; 32],
+    pub valid_until: Millis,
+}
+
+impl TokenRow {
+    /// A token that does not expire, with reach `all` and no limits.
+    pub(crate) fn new(name: String, scope: Scope, hash: [u8; 32], created_at: Millis) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            name,
+            scope,
+            hash,
+            created_at,
+            expires_at: None,
+            last_used_at: None,
+            old_secret: None,
+            reach: Reach::All,
+            limits: TokenLimits::default(),
+        }
+    }
+
+    /// An expired token is treated like an unknown one.
+    pub(crate) fn is_expired(&self, now: Millis) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +93,8 @@ pub(crate) enum TokenError {
     Exists { name: String },
     #[error("there is no token named '{name}'; `roundtable token list` shows all tokens")]
     NotFound { name: String },
+    #[error("there is no session '{id}'; `roundtable token sessions` shows all sessions")]
+    NoSession { id: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -68,18 +106,30 @@ impl Store {
             .stored()
             .map_err(|failure| self.failed(failure))?;
         let query = sqlx::query(
-            "INSERT INTO tokens (id, name, scope, hash, created_at, reach, limits) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "INSERT INTO tokens (id, name, scope, hash, created_at, expires_at, reach, limits) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
         .bind(token.scope.name())
         .bind(hex::encode(token.hash))
         .bind(signed(token.created_at))
+        .bind(token.expires_at.map(signed))
         .bind(token.reach.name())
         .bind(limits);
-        match self.writer.change(query).await {
-            Ok(_) => Ok(()),
+        let added = async {
+            let mut transaction = self.writer.begin().await?;
+            let added = async {
+                query.execute(transaction.connection()).await?;
+                let flag = flags::set(flags::TOKEN_ADDED, String::new());
+                flag.execute(transaction.connection()).await?;
+                Ok(())
+            };
+            let added = added.await;
+            transaction.finish(added).await
+        };
+        match added.await {
+            Ok(()) => Ok(()),
             Err(failure) if failure.fault == Fault::Duplicate => Err(TokenError::Exists {
                 name: token.name.clone(),
             }),
@@ -90,7 +140,8 @@ impl Store {
     /// Oldest first.
     pub(crate) async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         let query = sqlx::query(
-            "SELECT id, name, scope, hash, created_at, reach, limits FROM tokens ORDER BY created_at, name",
+            "SELECT id, name, scope, hash, created_at, expires_at, last_used_at, old_hash, old_valid_until, reach, limits \
+             FROM tokens ORDER BY created_at, name",
         );
         self.read_all(query, read).await
     }
@@ -102,52 +153,6 @@ impl Store {
             _ => Err(TokenError::NotFound { name: name.into() }),
         }
     }
-
-    /// Stores a session for a browser that signed in with this token. Also deletes expired sessions.
-    pub(crate) async fn open_session(
-        &self,
-        hash: &[u8; 32],
-        token: Uuid,
-        now: Millis,
-        expires_at: Millis,
-    ) -> Result<(), StoreError> {
-        let clean_up = sqlx::query("DELETE FROM sessions WHERE expires_at < $1").bind(signed(now));
-        let insert =
-            sqlx::query("INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)")
-                .bind(hex::encode(hash))
-                .bind(token.to_string())
-                .bind(signed(expires_at));
-        let opened = async {
-            let mut transaction = self.writer.begin().await?;
-            let opened = async {
-                clean_up.execute(transaction.connection()).await?;
-                insert.execute(transaction.connection()).await?;
-                Ok(())
-            };
-            let opened = opened.await;
-            transaction.finish(opened).await
-        };
-        self.run(opened).await
-    }
-
-    /// The token of a session that has not expired.
-    pub(crate) async fn session(
-        &self,
-        hash: &[u8; 32],
-        now: Millis,
-    ) -> Result<Option<Uuid>, StoreError> {
-        let query =
-            sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
-                .bind(hex::encode(hash))
-                .bind(signed(now));
-        let read = |row: &AnyRow| parse_id(row.try_get("token_id")?);
-        self.read_optional(query, read).await
-    }
-
-    pub(crate) async fn close_session(&self, hash: &[u8; 32]) -> Result<(), StoreError> {
-        let query = sqlx::query("DELETE FROM sessions WHERE hash = $1").bind(hex::encode(hash));
-        self.run(self.writer.change(query)).await.map(drop)
-    }
 }
 
 fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
@@ -155,6 +160,15 @@ fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
     let scope: &str = row.try_get("scope")?;
     let hash: &str = row.try_get("hash")?;
     let unreadable = |what: &str| Failure::unreadable(format!("the {what} of token '{name}'"));
+    let old_hash: Option<String> = row.try_get("old_hash")?;
+    let old_valid_until: Option<i64> = row.try_get("old_valid_until")?;
+    let old_secret = match (old_hash, old_valid_until) {
+        (Some(hash), Some(valid_until)) => Some(OldSecret {
+            hash: hex::decode(&hash).ok_or_else(|| unreadable("old hash"))?,
+            valid_until: unsigned(valid_until),
+        }),
+        _ => None,
+    };
     Ok(TokenRow {
         id: parse_id(row.try_get("id")?)?,
         scope: Scope::ALL
@@ -163,6 +177,9 @@ fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
             .ok_or_else(|| unreadable("scope"))?,
         hash: hex::decode(hash).ok_or_else(|| unreadable("hash"))?,
         created_at: unsigned(row.try_get("created_at")?),
+        expires_at: row.try_get::<Option<i64>, _>("expires_at")?.map(unsigned),
+        last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.map(unsigned),
+        old_secret,
         reach: Reach::named(row.try_get("reach")?).ok_or_else(|| unreadable("reach"))?,
         limits: TokenLimits::read(row.try_get("limits")?).ok_or_else(|| unreadable("limits"))?,
         name,

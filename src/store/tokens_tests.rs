@@ -6,15 +6,7 @@ use crate::store::test_support;
 use crate::store::{CreateRequest, Created};
 
 fn token(name: &str, scope: Scope) -> TokenRow {
-    TokenRow {
-        id: Uuid::new_v4(),
-        name: name.into(),
-        scope,
-        hash: [0xab; 32],
-        created_at: 1_700_000_000_000,
-        reach: Reach::All,
-        limits: TokenLimits::default(),
-    }
+    TokenRow::new(name.into(), scope, [0xab; 32], 1_700_000_000_000)
 }
 
 async fn tokens_are_added_listed_and_revoked(test_store: TestStore) {

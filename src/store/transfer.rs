@@ -15,6 +15,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Executor, Row};
 use super::Store;
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
+use super::flags;
 
 /// The number of rows in one INSERT.
 const MAX_ROWS: usize = 50;
@@ -36,7 +37,8 @@ pub(super) struct Table {
 
 use Kind::{Number, Real, Text};
 
-/// Not copied: `owners`, the owner of a debate, and `orders`. Nothing is leased in a copy.
+/// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; and `server_flags`, of which
+/// only the one about tokens concerns a copy.
 pub(super) const TABLES: [Table; 8] = [
     Table {
         name: "debates",
@@ -85,6 +87,10 @@ pub(super) const TABLES: [Table; 8] = [
             ("scope", Text),
             ("hash", Text),
             ("created_at", Number),
+            ("expires_at", Number),
+            ("last_used_at", Number),
+            ("old_hash", Text),
+            ("old_valid_until", Number),
             ("reach", Text),
             ("limits", Text),
         ],
@@ -102,7 +108,13 @@ pub(super) const TABLES: [Table; 8] = [
     },
     Table {
         name: "sessions",
-        columns: &[("hash", Text), ("token_id", Text), ("expires_at", Number)],
+        columns: &[
+            ("hash", Text),
+            ("token_id", Text),
+            ("expires_at", Number),
+            ("created_at", Number),
+            ("last_used_at", Number),
+        ],
         key: &["hash"],
     },
     Table {
@@ -215,7 +227,13 @@ impl Store {
             .execute(self.writer.dialect().begin_read())
             .await
             .map_err(source_error)?;
+        let had_tokens = self.had_tokens().await?;
         let mut transaction = other.run(other.writer.begin()).await?;
+        if had_tokens {
+            let flag = flags::set(flags::TOKEN_ADDED, String::new());
+            let set = flag.execute(transaction.connection()).await;
+            set.map_err(|error| other.failed(error))?;
+        }
         let mut sent = Vec::new();
         for table in &TABLES {
             let content = self.copy_table(&mut source, other, transaction.connection(), table);

@@ -10,7 +10,9 @@ use crate::store::test_stores::TestStore;
 use crate::store::test_support::{
     audit_record, ended, failed, finished, keyed, opened, setup, spent,
 };
-use crate::store::{CreateRequest, Rating, Reach, Scope, TokenLimits, TokenRow};
+use crate::store::{
+    CreateRequest, Rating, Reach, Scope, SessionTimeouts, TokenLimits, TokenRow, Uses,
+};
 
 /// Fills every table, including unusual texts and numbers.
 async fn fill(store: &Store) {
@@ -48,22 +50,33 @@ async fn fill(store: &Store) {
         .await
         .unwrap();
     let token = TokenRow {
-        id: Uuid::new_v4(),
-        name: "ada".into(),
-        scope: Scope::Run,
-        hash: [7; 32],
-        created_at: 1,
+        expires_at: Some(9_000_000),
         reach: Reach::Own,
         limits: TokenLimits {
             max_running: Some(3),
             ..TokenLimits::default()
         },
+        ..TokenRow::new("ada".into(), Scope::Run, [7; 32], 1)
     };
     store.add_token(&token).await.unwrap();
+    let grace_end = 2_000_000;
     store
-        .open_session(&[8; 32], token.id, 1, 1_000_000)
+        .rotate_token("ada", &[9; 32], grace_end, token.expires_at)
         .await
         .unwrap();
+    let timeouts = SessionTimeouts {
+        idle: 1_000,
+        total: 1_000_000,
+    };
+    store
+        .open_session(&[8; 32], token.id, 1, timeouts)
+        .await
+        .unwrap();
+    let uses = Uses {
+        tokens: [(token.id, 3)].into(),
+        sessions: [([8; 32], 4)].into(),
+    };
+    store.record_uses(&uses).await.unwrap();
     let plan = |_: &[Audit]| Ok::<_, std::convert::Infallible>(crate::learning::samples::audit());
     store.learn(plan).await.unwrap();
     let cost = Money::from_dollars(0.1).unwrap();
@@ -109,6 +122,22 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
         assert_eq!(to.entries(id).await, from.entries(id).await);
         drop(to.lease(id).await.unwrap());
         drop(between.lease(id).await.unwrap());
+    }
+}
+
+/// The copy of a store whose tokens are all revoked is as closed as the store.
+#[tokio::test]
+async fn a_copy_remembers_that_there_were_tokens() {
+    for had_tokens in [false, true] {
+        let (first, server) = (TestStore::sqlite(), TestStore::postgres());
+        let (from, to) = (first.open().await, server.open().await);
+        if had_tokens {
+            let token = TokenRow::new("ada".into(), Scope::Run, [7; 32], 1);
+            from.add_token(&token).await.unwrap();
+            from.revoke_token("ada").await.unwrap();
+        }
+        from.copy_into(&to).await.unwrap();
+        assert_eq!(to.had_tokens().await, Ok(had_tokens));
     }
 }
 
@@ -173,7 +202,7 @@ async fn c10_every_table_and_column_is_copied() {
         let columns = existing.entry(row.get("in_table")).or_default();
         columns.insert(row.get("in_column"));
     }
-    for not_copied in ["_sqlx_migrations", "owners", "orders"] {
+    for not_copied in ["_sqlx_migrations", "owners", "orders", "server_flags"] {
         assert!(existing.remove(not_copied).is_some(), "{not_copied}");
     }
     assert!(existing.get_mut("debates").unwrap().remove("owner"));

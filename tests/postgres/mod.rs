@@ -59,6 +59,22 @@ impl Database {
         &self.url
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.cluster.port
+    }
+
+    /// A program that finds the cluster and the tools of `PostgreSQL`.
+    pub(crate) fn client(&self, program: &str) -> Command {
+        let own = self.cluster.tools.folder.display();
+        let mut client = Command::new("env");
+        client
+            .arg(format!("PATH={own}:/usr/local/bin:/usr/bin:/bin"))
+            .arg(program)
+            .env("PGHOST", "127.0.0.1")
+            .env("PGPORT", self.cluster.port.to_string());
+        client
+    }
+
     /// Runs SQL in this database and returns the output.
     pub(crate) fn sql(&self, sql: &str) -> String {
         self.cluster.sql_in(&self.name, sql)
@@ -89,7 +105,7 @@ impl Cluster {
             Disk::Safe => ("safe", "-c fsync=on"),
         };
         let user = output_of(Command::new("id").arg("-u"));
-        let folder = std::env::temp_dir().join(format!("roundtable-postgres-{name}-{user}"));
+        let folder = std::env::temp_dir().join(format!("roundtable-postgres-2-{name}-{user}"));
         fs::create_dir_all(&folder).unwrap();
         tools.chown(&folder);
         // One process at a time checks and starts; the shared lock keeps the cluster running.
@@ -116,12 +132,16 @@ impl Cluster {
             tools.spawn_reaper(&folder);
         }
         let port = fs::read_to_string(&port_file).unwrap().parse().unwrap();
-        Self {
+        let cluster = Self {
             tools,
             folder,
             port,
             _in_use: in_use,
+        };
+        if !is_running {
+            cluster.sql("CREATE ROLE password_required NOLOGIN");
         }
+        cluster
     }
 
     fn psql(&self, database: &str, sql: &str) -> Output {
@@ -170,6 +190,11 @@ fn start(tools: &Tools, folder: &Path, data: &Path, settings: &str) -> u16 {
         "--no-sync",
     ]);
     run_checked(&mut init);
+    // Members of this role need their password; everyone else is trusted.
+    let rules = data.join("pg_hba.conf");
+    let trust = fs::read_to_string(&rules).unwrap();
+    let required = "host all +password_required all scram-sha-256";
+    fs::write(&rules, format!("{required}\n{trust}")).unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);

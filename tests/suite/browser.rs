@@ -1,4 +1,5 @@
-//! End-to-end tests of the pages in a real browser, against the real binary and a scripted model server.
+//! End-to-end tests of the pages in a real browser, against the real binary and a scripted model server. Journeys that write to the
+//! store run on SQLite and on `PostgreSQL`.
 
 mod chromium;
 mod enhanced;
@@ -46,8 +47,17 @@ async fn wait_for_answer(browser: &Browser) {
 /// P-10, C-09: a debate is started, watched while it streams, left and reopened; a reload shows the same page.
 #[tokio::test]
 async fn p10_a_debate_is_started_watched_left_and_reopened() {
+    start_watch_leave_and_reopen(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn p10_a_debate_is_started_watched_left_and_reopened_on_postgres() {
+    start_watch_leave_and_reopen(Home::on_postgres).await;
+}
+
+async fn start_watch_leave_and_reopen(home: fn(&Server) -> Home) {
     let (server, gate) = gated("opening");
-    let home = Home::with_model(&server);
+    let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
@@ -190,8 +200,17 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
 /// Sending a message, pausing, deciding, rating and deleting work with plain forms.
 #[tokio::test]
 async fn e10_a_user_sends_a_message_pauses_decides_rates_and_deletes() {
+    send_pause_decide_rate_and_delete(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn e10_a_user_sends_a_message_pauses_decides_rates_and_deletes_on_postgres() {
+    send_pause_decide_rate_and_delete(Home::on_postgres).await;
+}
+
+async fn send_pause_decide_rate_and_delete(home: fn(&Server) -> Home) {
     let (server, gate) = gated("opening");
-    let home = Home::with_model(&server);
+    let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
@@ -246,8 +265,17 @@ async fn e10_a_user_sends_a_message_pauses_decides_rates_and_deletes() {
 
 #[tokio::test]
 async fn c08_a_cancelled_debate_is_resumed() {
+    cancel_and_resume(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn c08_a_cancelled_debate_is_resumed_on_postgres() {
+    cancel_and_resume(Home::on_postgres).await;
+}
+
+async fn cancel_and_resume(home: fn(&Server) -> Home) {
     let (server, gate) = gated("critique");
-    let home = Home::with_model(&server);
+    let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
@@ -267,8 +295,17 @@ async fn c08_a_cancelled_debate_is_resumed() {
 
 #[tokio::test]
 async fn a_visitor_signs_in_with_a_token_and_out_again() {
+    sign_in_and_out(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn a_visitor_signs_in_with_a_token_and_out_again_on_postgres() {
+    sign_in_and_out(Home::on_postgres).await;
+}
+
+async fn sign_in_and_out(home: fn(&Server) -> Home) {
     let server = Server::good();
-    let home = Home::with_model(&server);
+    let home = home(&server);
     let token = home.token("admin");
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;

@@ -129,9 +129,17 @@ schema x
 completions cmd
 token add ""
 token add ada --scope all
+token add ada --expires soon
 token revoke ada
+token rotate ada
+token end-session 5f2c81a09be4
 serve --bind here
 serve --bind 0.0.0.0:0
+serve --bind 0.0.0.0:0 --open
+serve --host debates.example.org
+serve --trusted-proxy 0.0.0.0/0
+serve --open=all
+serve --begin-empty
 serve --answer-within -1
 serve --no-work
 worker

@@ -20,6 +20,8 @@ Tasks:
   bench [FILTER]            benchmarks of the release build; FILTER is the name of a measurement
   soak [FILTER]             the fault and crash tests at full length (`test` runs a tenth of them);
                             prints the figures of docs/reliability.md
+  deny                      cargo-deny with all its checks, security advisories included; installs it on first use
+  dist [DIR]                the files of a release: a software bill of materials (CycloneDX) and checksums
   help                      this text
 
 Examples:
@@ -30,8 +32,10 @@ Examples:
   cargo xtask test c16_              some tests, including those of the embedded model
   cargo xtask bench startup
   cargo xtask soak crashes::
+  cargo xtask deny                   before a release: known vulnerabilities in dependencies
+  cargo xtask dist out               writes out/roundtable.cdx.json and out/SHA256SUMS
 
-Missing tools are installed with apt-get (as root or with passwordless sudo), pip (into the cache folder) or rustup.
+Missing tools are installed with apt-get (as root or with passwordless sudo), pip or cargo (into the cache folder), or rustup.
 
 Environment variables:
   XTASK_INSTALL=pip,rustup   install with these methods only; `none` installs nothing
@@ -48,6 +52,9 @@ pub(crate) enum Task {
     Test(Vec<OsString>),
     Bench(Vec<OsString>),
     Soak(Vec<OsString>),
+    Deny,
+    /// The output folder, if it is not the default one.
+    Dist(Option<OsString>),
     Help,
 }
 
@@ -65,6 +72,8 @@ impl Task {
             "test" => Ok(Self::Test(rest)),
             "bench" => Ok(Self::Bench(rest)),
             "soak" => Ok(Self::Soak(rest)),
+            "deny" => Ok(Self::Deny),
+            "dist" => Ok(Self::Dist(rest.into_iter().next())),
             "help" | "--help" | "-h" => Ok(Self::Help),
             _ => Err(format!("unknown task `{name}`")),
         }

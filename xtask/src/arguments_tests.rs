@@ -74,6 +74,18 @@ fn filters_are_optional() {
 }
 
 #[test]
+fn dist_takes_a_folder() {
+    assert_eq!(
+        [parse(&["deny"]), parse(&["dist"]), parse(&["dist", "out"])],
+        [
+            Ok(Task::Deny),
+            Ok(Task::Dist(None)),
+            Ok(Task::Dist(Some("out".into()))),
+        ]
+    );
+}
+
+#[test]
 fn an_unknown_task_is_an_error() {
     assert_eq!(parse(&["tset"]), Err("unknown task `tset`".to_owned()));
 }
@@ -93,7 +105,16 @@ fn help_is_the_default_task() {
 
 #[test]
 fn the_help_has_an_example_of_each_task() {
-    for task in ["try", "check", "check resume", "test", "bench", "soak"] {
+    for task in [
+        "try",
+        "check",
+        "check resume",
+        "test",
+        "bench",
+        "soak",
+        "deny",
+        "dist",
+    ] {
         let example = format!("\n  cargo xtask {task} ");
         assert!(HELP.contains(&example), "{task}");
     }

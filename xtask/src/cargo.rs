@@ -1,7 +1,7 @@
 //! The cargo commands that tasks run: target folder, environment, exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,16 @@ pub(crate) struct Cargo {
     environment: Environment,
 }
 
-/// One cargo command with a title for the log.
+/// One cargo command, or a check of our own, with a title for the log.
 pub(crate) struct Step {
     title: &'static str,
     duration_hint: Option<&'static str>,
-    command: Command,
+    work: Work,
+}
+
+enum Work {
+    Command(Command),
+    Check(Box<dyn FnMut() -> Result<(), String>>),
 }
 
 impl Cargo {
@@ -31,15 +36,24 @@ impl Cargo {
 
     /// A cargo command in the workspace. `arguments` are separated by spaces; none may contain one.
     pub(crate) fn step(&self, title: &'static str, arguments: &str) -> Step {
+        let mut command = self.in_workspace();
+        command.args(arguments.split_whitespace());
+        Step::new(title, Work::Command(command))
+    }
+
+    /// Cargo in the workspace, without arguments.
+    pub(crate) fn in_workspace(&self) -> Command {
         let mut command = self.command();
+        command.current_dir(&self.folders.workspace);
         command
-            .current_dir(&self.folders.workspace)
-            .args(arguments.split_whitespace());
-        Step {
-            title,
-            duration_hint: None,
-            command,
-        }
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.folders.workspace
+    }
+
+    pub(crate) fn target_folder(&self) -> PathBuf {
+        self.folders.target_folder()
     }
 
     /// `cargo run` of the program, in the user's current folder: the program resolves its configuration and file arguments
@@ -80,13 +94,33 @@ impl Cargo {
 }
 
 impl Step {
+    fn new(title: &'static str, work: Work) -> Self {
+        Self {
+            title,
+            duration_hint: None,
+            work,
+        }
+    }
+
+    /// A step without cargo.
+    pub(crate) fn check(
+        title: &'static str,
+        check: impl FnMut() -> Result<(), String> + 'static,
+    ) -> Self {
+        Self::new(title, Work::Check(Box::new(check)))
+    }
+
     pub(crate) fn args(mut self, arguments: &[OsString]) -> Self {
-        self.command.args(arguments);
+        if let Work::Command(command) = &mut self.work {
+            command.args(arguments);
+        }
         self
     }
 
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        self.command.env(name, value);
+        if let Work::Command(command) = &mut self.work {
+            command.env(name, value);
+        }
         self
     }
 
@@ -102,13 +136,14 @@ impl Step {
             Some(hint) => log(&format!("{} ({hint})", self.title)),
             None => log(self.title),
         }
-        match self.command.status() {
-            Ok(status) => status.success(),
-            Err(error) => {
-                log(&format!("cannot run cargo: {error}"));
-                false
-            }
-        }
+        let result = match &mut self.work {
+            Work::Command(command) => match command.status() {
+                Ok(status) => return status.success(),
+                Err(error) => Err(format!("cannot run cargo: {error}")),
+            },
+            Work::Check(check) => check(),
+        };
+        result.map_err(|error| log(&error)).is_ok()
     }
 }
 

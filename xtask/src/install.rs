@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::environment::Environment;
 use crate::install_plan::{AllowedMethods, AvailableMethods, InstallStep, Privilege, plan};
 use crate::log;
-use crate::probe::run_captured;
+use crate::probe::{cargo, run_captured};
 use crate::requirements::{Purpose, REQUIREMENTS, Requirement};
 
 /// Finds or installs the requirements of these purposes; returns the environment in which child processes find them. The error
@@ -42,6 +42,14 @@ pub(crate) fn ensure(purposes: &[Purpose], tools: &Path) -> Result<Environment, 
         report.push_str("A build without the embedded model has fewer requirements: cargo build --release --no-default-features\n");
     }
     Err(report)
+}
+
+/// Whether the requirements of a purpose are there, without installing them.
+pub(crate) fn is_installed(purpose: Purpose, tools: &Path) -> bool {
+    let mut required = REQUIREMENTS.iter();
+    required.all(|required| {
+        required.purpose != purpose || (required.find)(&tools.join(required.name)).is_some()
+    })
 }
 
 struct Installer {
@@ -98,6 +106,12 @@ impl Installer {
             InstallStep::Rustup { component } => {
                 run_captured(Command::new("rustup").args(["component", "add", component]))
             }
+            InstallStep::Cargo { package, .. } => run_captured(
+                Command::new(cargo())
+                    .args(["install", "--locked", "--root"])
+                    .arg(folder)
+                    .arg(package),
+            ),
         }
     }
 

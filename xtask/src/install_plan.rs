@@ -18,6 +18,8 @@ pub(crate) enum Method {
     },
     /// A component of the Rust toolchain.
     Rustup(&'static str),
+    /// A program on crates.io, compiled and installed into its own folder.
+    Cargo { package: &'static str, minutes: u32 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,7 @@ pub(crate) struct AvailableMethods {
     /// The command that runs pip.
     pub(crate) pip: Result<&'static [&'static str], Unavailable>,
     pub(crate) rustup: Result<(), Unavailable>,
+    pub(crate) cargo: Result<(), Unavailable>,
 }
 
 /// An available method with everything needed to run it.
@@ -68,6 +71,10 @@ pub(crate) enum InstallStep {
     Rustup {
         component: &'static str,
     },
+    Cargo {
+        package: &'static str,
+        minutes: u32,
+    },
 }
 
 impl AvailableMethods {
@@ -82,16 +89,20 @@ impl AvailableMethods {
                 .and_then(|()| pip().ok_or(Unavailable::NotInstalled)),
             rustup: require(allowed.rustup, Unavailable::Disabled)
                 .and_then(|()| require(runs("rustup", &["--version"]), Unavailable::NotInstalled)),
+            // It started this program.
+            cargo: require(allowed.cargo, Unavailable::Disabled),
         }
     }
 }
 
 /// The methods that the user allows: all, unless `XTASK_INSTALL` lists some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent, one per method")]
 pub(crate) struct AllowedMethods {
     apt: bool,
     pip: bool,
     rustup: bool,
+    cargo: bool,
 }
 
 impl AllowedMethods {
@@ -99,11 +110,13 @@ impl AllowedMethods {
         apt: false,
         pip: false,
         rustup: false,
+        cargo: false,
     };
     pub(crate) const ALL: Self = Self {
         apt: true,
         pip: true,
         rustup: true,
+        cargo: true,
     };
 
     pub(crate) fn parse(list: Option<&str>) -> Result<Self, String> {
@@ -117,9 +130,10 @@ impl AllowedMethods {
                 "apt" => allowed.apt = true,
                 "pip" => allowed.pip = true,
                 "rustup" => allowed.rustup = true,
+                "cargo" => allowed.cargo = true,
                 _ => {
                     return Err(format!(
-                        "unknown method `{word}` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none"
+                        "unknown method `{word}` in XTASK_INSTALL: expected a list of apt, pip, rustup, cargo, or none"
                     ));
                 }
             }
@@ -167,6 +181,10 @@ pub(crate) fn plan(
                 let step = |()| InstallStep::Rustup { component };
                 ("rustup", available.rustup.map(step))
             }
+            Method::Cargo { package, minutes } => {
+                let step = |()| InstallStep::Cargo { package, minutes };
+                ("cargo", available.cargo.map(step))
+            }
         };
         match step {
             Ok(step) => steps.push(step),
@@ -207,6 +225,10 @@ impl fmt::Display for InstallStep {
             Self::Rustup { component } => write!(
                 f,
                 "installing with `rustup component add {component}` (seconds)"
+            ),
+            Self::Cargo { package, minutes } => write!(
+                f,
+                "installing with `cargo install --locked {package}` into the cache folder (about {minutes} minutes)"
             ),
         }
     }

@@ -17,6 +17,7 @@ fn available(
         apt,
         pip,
         rustup: Err(Unavailable::NotInstalled),
+        cargo: Ok(()),
     }
 }
 
@@ -102,9 +103,10 @@ fn only_the_listed_methods_are_allowed() {
             Ok(AllowedMethods {
                 apt: false,
                 pip: true,
-                rustup: true
+                rustup: true,
+                cargo: false
             }),
-            Err("unknown method `brew` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none".to_owned()),
+            Err("unknown method `brew` in XTASK_INSTALL: expected a list of apt, pip, rustup, cargo, or none".to_owned()),
         ]
     );
 }

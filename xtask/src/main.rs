@@ -10,6 +10,10 @@
 
 mod arguments;
 mod cargo;
+mod deny_file;
+mod dependencies;
+mod dependency_tree;
+mod dist;
 mod environment;
 mod folders;
 mod install;
@@ -17,6 +21,8 @@ mod install_plan;
 mod libclang;
 mod probe;
 mod requirements;
+mod sbom;
+mod spdx;
 mod tasks;
 
 use std::io::Write as _;

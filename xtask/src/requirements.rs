@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Lint,
     /// Running the tests.
     Test,
+    /// Checking the dependencies with cargo-deny.
+    Deny,
 }
 
 pub(crate) struct Requirement {
@@ -124,7 +126,28 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         methods: &[Method::Apt(&["chromium", "chromium-driver"])],
         manual_install: "Debian: apt-get install chromium chromium-driver | Fedora: dnf install chromium chromedriver | macOS: brew install --cask chromium chromedriver",
     },
+    Requirement {
+        name: "cargo-deny",
+        purpose: Purpose::Deny,
+        reason: "compares the dependencies with known vulnerabilities",
+        find: find_deny,
+        methods: &[Method::Cargo {
+            package: "cargo-deny@0.20.2",
+            minutes: 3,
+        }],
+        manual_install: "cargo install --locked cargo-deny",
+    },
 ];
+
+fn find_deny(folder: &Path) -> Option<Environment> {
+    if runs(cargo(), &["deny", "--version"]) {
+        return Some(Environment::default());
+    }
+    let folder = folder.join("bin");
+    // Called by cargo, it gets its own name as first argument.
+    runs(folder.join("cargo-deny"), &["deny", "--version"])
+        .then(|| Environment::default().prepend_path(folder))
+}
 
 /// Whether the compiler that the build uses runs.
 fn has_compiler(variable: &str, default: &str) -> bool {

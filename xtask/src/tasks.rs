@@ -2,14 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::arguments::{HELP, Task};
 use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
-use crate::install;
-use crate::log;
+use crate::probe::run_captured;
 use crate::requirements::Purpose;
+use crate::{dependencies, dist, install, log};
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
 
@@ -21,6 +22,8 @@ pub(crate) fn run(task: Task) -> ExitCode {
         Task::Test(filters) => test(&filters),
         Task::Bench(filters) => bench(&filters),
         Task::Soak(filters) => soak(&filters),
+        Task::Deny => deny(),
+        Task::Dist(folder) => dist(folder.as_deref()),
         Task::Help => Ok(help()),
     };
     done.unwrap_or_else(|missing| {
@@ -58,19 +61,26 @@ fn check(filters: &[OsString]) -> Result<ExitCode, String> {
     if !filters.is_empty() {
         return check_filtered(filters);
     }
-    let cargo = prepare(&[Purpose::Compile, Purpose::Lint])?;
-    Ok(run_all(vec![
-        formatting(&cargo),
-        cargo.step(
-            "lints, without the embedded model",
-            "clippy --workspace --exclude roundtable-local --no-default-features --all-targets -- -D warnings",
-        ),
-        tests(
-            &cargo,
-            "--package roundtable-core --package roundtable-engine --package xtask",
-            &[],
-        ),
-    ]))
+    let mut purposes = vec![Purpose::Compile, Purpose::Lint];
+    let has_deny = install::is_installed(Purpose::Deny, &Folders::find().tools);
+    purposes.extend(has_deny.then_some(Purpose::Deny));
+    let cargo = prepare(&purposes)?;
+    let mut steps = vec![formatting(&cargo), dependencies(&cargo)];
+    if has_deny {
+        steps.extend(deny_steps(&cargo));
+    } else {
+        log("advisories are not checked: `cargo xtask deny` installs cargo-deny and checks them");
+    }
+    steps.push(cargo.step(
+        "lints, without the embedded model",
+        "clippy --workspace --exclude roundtable-local --no-default-features --all-targets -- -D warnings",
+    ));
+    steps.push(tests(
+        &cargo,
+        "--package roundtable-core --package roundtable-engine --package xtask",
+        &[],
+    ));
+    Ok(run_all(steps))
 }
 
 /// Does not install what the tests need (PostgreSQL, a browser): most filters select no test that uses them, and the tests
@@ -97,6 +107,7 @@ fn test(filters: &[OsString]) -> Result<ExitCode, String> {
     }
     let mut steps = vec![
         formatting(&cargo),
+        dependencies(&cargo),
         cargo
             .step("lints", "clippy --workspace --all-targets -- -D warnings")
             .duration_hint(FIRST_BUILD),
@@ -154,6 +165,53 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
         .env("SUITE_SCALE", "full")
         .duration_hint("about half an hour on two cores");
     Ok(run_all(vec![soak]))
+}
+
+/// `deny`: cargo-deny with all its checks.
+fn deny() -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Deny])?;
+    Ok(run_all(deny_steps(&cargo)))
+}
+
+fn deny_steps(cargo: &Cargo) -> Vec<Step> {
+    let rules = "deny --workspace --all-features --locked check bans licenses sources";
+    let mut fetch = cargo.in_workspace();
+    fetch.args(["deny", "fetch", "db"]);
+    let mut steps = vec![cargo.step("licences, sources and duplicates by cargo-deny", rules)];
+    // Without a network there is nothing to compare with, which is not the fault of a dependency.
+    match run_captured(&mut fetch) {
+        Ok(()) => steps.push(cargo.step(
+            "advisories",
+            "deny --workspace --all-features --offline check advisories",
+        )),
+        Err(error) => log(&format!(
+            "advisories are not checked: the database cannot be fetched: {error}"
+        )),
+    }
+    steps
+}
+
+/// `dist`: the files that accompany a release.
+fn dist(folder: Option<&OsStr>) -> Result<ExitCode, String> {
+    let cargo = prepare(&[])?;
+    let folder = folder.map_or_else(|| cargo.target_folder().join("dist"), PathBuf::from);
+    match dist::write(&cargo, &folder) {
+        Ok(()) => log(&format!("wrote {}", folder.display())),
+        Err(error) => {
+            log(&error);
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Licences, sources and duplicates, in less than a second and without installing anything.
+fn dependencies(cargo: &Cargo) -> Step {
+    let (mut tree, workspace) = (cargo.in_workspace(), cargo.workspace().to_owned());
+    Step::check(
+        "licences, sources and duplicates of the dependencies",
+        move || dependencies::check(&mut tree, &workspace),
+    )
 }
 
 fn formatting(cargo: &Cargo) -> Step {

@@ -17,7 +17,7 @@ pub struct Usage {
 
 impl Usage {
     pub const fn total(self) -> u64 {
-        self.input + self.output
+        self.input.saturating_add(self.output)
     }
 }
 
@@ -26,9 +26,9 @@ impl Add for Usage {
 
     fn add(self, other: Self) -> Self {
         Self {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cached: self.cached + other.cached,
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
         }
     }
 }

@@ -55,3 +55,16 @@ proptest::proptest! {
         proptest::prop_assert_eq!(money, serde_json::from_str::<Money>(&text).unwrap());
     }
 }
+
+/// A server may report any number.
+#[test]
+fn sums_of_tokens_do_not_overflow() {
+    let most = Usage {
+        input: u64::MAX,
+        output: u64::MAX,
+        cached: 1,
+    };
+    let sum = most + most;
+    assert_eq!((sum.input, sum.cached), (u64::MAX, 2));
+    assert_eq!(sum.total(), u64::MAX);
+}

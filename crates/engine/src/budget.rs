@@ -98,7 +98,7 @@ impl BudgetTracker {
     pub(crate) fn deadline(&self, started: Millis, used_before: u64) -> Option<Millis> {
         self.budget
             .max_ms
-            .map(|limit| started + limit.saturating_sub(used_before))
+            .map(|limit| started.saturating_add(limit.saturating_sub(used_before)))
     }
 
     pub(crate) fn time_exhausted(&self) -> Exhausted {

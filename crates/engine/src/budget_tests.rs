@@ -110,4 +110,9 @@ fn the_deadline_counts_what_earlier_runs_used() {
     });
     assert_eq!(budget_tracker.deadline(50_000, 400), Some(50_600));
     assert_eq!(budget_tracker.deadline(50_000, 4000), Some(50_000));
+    let unlimited = BudgetTracker::new(Budget {
+        max_ms: Some(u64::MAX),
+        ..Budget::default()
+    });
+    assert_eq!(unlimited.deadline(50_000, 0), Some(u64::MAX));
 }

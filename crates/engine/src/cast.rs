@@ -29,6 +29,27 @@ pub struct Cast {
     pub criteria: Vec<Rubric>,
 }
 
+/// The cast that a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CastChoice {
+    /// A cast of the built-in or the user's data.
+    Named(String),
+    /// A file that the caller has read. Only the command line may read files that a request names.
+    File(Text),
+}
+
+impl From<String> for CastChoice {
+    fn from(name: String) -> Self {
+        Self::Named(name)
+    }
+}
+
+impl From<&str> for CastChoice {
+    fn from(name: &str) -> Self {
+        Self::Named(name.to_owned())
+    }
+}
+
 /// A criterion scored from 0 to 1, with a description of each band: up to 0.3, 0.6, 0.8 and 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,19 +210,16 @@ impl Cast {
         Self::of(&data.named(DataKind::Casts, "cast", name)?)
     }
 
-    /// Loads by name or by path: a path ends in `.toml` or contains a folder.
-    pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
-        Self::of(&Self::find(data, name)?)
-    }
-
-    /// The file of a cast, by name or by path.
-    pub fn find(data: &Data, name: &str) -> Result<Text, DataError> {
-        let path = Path::new(name);
-        let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-        if is_toml || path.components().count() > 1 {
-            Text::read(path)
-        } else {
-            data.named(DataKind::Casts, "cast", name)
+    /// The file of the chosen cast, or of the `default` one.
+    pub fn find(
+        data: &Data,
+        choice: Option<&CastChoice>,
+        default: &str,
+    ) -> Result<Text, DataError> {
+        match choice {
+            Some(CastChoice::File(text)) => Ok(text.clone()),
+            Some(CastChoice::Named(name)) => data.named(DataKind::Casts, "cast", name),
+            None => data.named(DataKind::Casts, "cast", default),
         }
     }
 

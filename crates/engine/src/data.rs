@@ -6,7 +6,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -72,9 +72,18 @@ pub enum DataError {
         name: String,
         known: Vec<String>,
     },
+    #[error(
+        "invalid {what} '{name}': a name has 1 to {MAX_NAME} lowercase letters, digits, '-' and '_'"
+    )]
+    InvalidName { what: &'static str, name: String },
     #[error("cannot read {file}: {message}")]
     Unreadable { file: String, message: String },
 }
+
+/// Longest name of a data file, without its extension.
+const MAX_NAME: usize = 64;
+/// Data files are read whole. A larger one is not a data file.
+pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 fn suggestion(known: &[String], name: &str) -> String {
     if known.is_empty() {
@@ -93,7 +102,10 @@ pub(crate) fn nearest<S: Borrow<str>>(word: &str, known: &[S], title: &str) -> S
 
 /// The most similar known word, if one is similar enough to be a typo.
 pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // No known word is that long, and comparing takes time in proportion to both lengths.
+    const MAX_WORD: usize = 200;
     known
+        .filter(|_| word.len() <= MAX_WORD)
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
         .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -104,6 +116,43 @@ pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 pub fn is_name(name: &str, marks: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || marks.contains(c);
     !name.is_empty() && name.chars().all(is_allowed)
+}
+
+/// Whether this is the name of a data file: it names neither another folder nor a hidden file.
+fn is_file_stem(name: &str) -> bool {
+    name.len() <= MAX_NAME && is_name(name, "-_") && !name.starts_with(['-', '_'])
+}
+
+/// Whether every part of this relative path is the name of a folder or of a data file.
+fn is_file_path(path: &str) -> bool {
+    let stem = path.strip_suffix(".toml").or(path.strip_suffix(".md"));
+    stem.is_some_and(|stem| stem.split('/').all(is_file_stem))
+}
+
+/// Reads a regular file of at most `limit` bytes. A device may be endless, and a pipe may never be written to.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        let message = "it is a folder";
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is a device or a pipe, not a file"));
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path)?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let message = format!("it is larger than {limit} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular file of at most `limit` bytes as UTF-8.
+pub fn read_regular_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read_regular(path, limit)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// A data file and its origin.
@@ -291,7 +340,11 @@ impl Data {
         Ok(texts)
     }
 
+    /// The file with this path in the folder of its kind. `None` also for a path that leads elsewhere.
     pub fn one(&self, kind: DataKind, name: &str) -> Result<Option<Text>, DataError> {
+        if !is_file_path(name) {
+            return Ok(None);
+        }
         for folder in self.folders.iter().rev() {
             let path = folder.join(kind.folder()).join(name);
             if path.is_file() {
@@ -306,8 +359,12 @@ impl Data {
     /// The file `NAME.toml`.
     ///
     /// # Errors
-    /// [`DataError::Unknown`] with the known names, if there is none.
+    /// [`DataError::Unknown`] with the known names, if there is none; [`DataError::InvalidName`] if there cannot be one.
     pub fn named(&self, kind: DataKind, what: &'static str, name: &str) -> Result<Text, DataError> {
+        if !is_file_stem(name) {
+            let name = name.chars().take(MAX_NAME).collect();
+            return Err(DataError::InvalidName { what, name });
+        }
         match self.one(kind, &format!("{name}.toml"))? {
             Some(text) => Ok(text),
             None => Err(DataError::Unknown {
@@ -370,10 +427,11 @@ fn collect_folder(
 }
 
 fn read(path: &Path, name: &str) -> Result<Text, DataError> {
-    let content = fs::read_to_string(path).map_err(|error| DataError::Unreadable {
-        file: path.display().to_string(),
-        message: error.to_string(),
-    })?;
+    let content =
+        read_regular_text(path, MAX_FILE_BYTES).map_err(|error| DataError::Unreadable {
+            file: path.display().to_string(),
+            message: error.to_string(),
+        })?;
     Ok(Text {
         name: name.to_owned(),
         origin: Origin::File(path.to_owned()),

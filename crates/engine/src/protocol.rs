@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cast::Cast;
+use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
 use crate::event::{End, Entry, Millis, State};
 use crate::journal::JournalError;
@@ -108,7 +108,7 @@ impl Needs {
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     pub question: String,
-    pub cast: Option<String>,
+    pub cast: Option<CastChoice>,
     pub sources: Vec<Source>,
 }
 

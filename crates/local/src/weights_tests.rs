@@ -2,8 +2,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{
-    AllowedSources, Artifact, Attempt, Checksum, EMBEDDER, File, FreeMemory, Locations, ModelFile,
-    Plan, SMOLLM2_135M, WeightsError, language_models, obtain, plan,
+    AllowedSources, Artifact, Attempt, EMBEDDER, File, FreeMemory, LARGER_MODELS, Locations,
+    ModelFile, Origin, Plan, SMOLLM2_135M, WeightsError, language_models, obtain, plan,
 };
 
 /// The sha256 of the five bytes "right".
@@ -12,9 +12,7 @@ static SMALL: Artifact = Artifact {
     file: File {
         name: "small.gguf",
         bytes: 5,
-        checksum: Checksum::Pinned(
-            "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9",
-        ),
+        sha256: "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9",
     },
     converted_from: &[],
     origins: &[],
@@ -128,8 +126,9 @@ fn the_plan_lists_the_possible_downloads() {
             AllowedSources::All
         ),
         [
-            "Qwen3-4B-Instruct-2507, 2500 MB, from Hugging Face (unsloth/Qwen3-4B-Instruct-2507-GGUF)",
-            "SmolLM2-1.7B-Instruct, 1060 MB, from Hugging Face (HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF)",
+            "Qwen3-4B-Instruct-2507, 2498 MB, from Hugging Face (unsloth/Qwen3-4B-Instruct-2507-GGUF)",
+            "granite-4.1-3b, 2100 MB, from Hugging Face (ibm-granite/granite-4.1-3b-GGUF)",
+            "SmolLM2-1.7B-Instruct, 1056 MB, from Hugging Face (HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF)",
             smallest,
         ]
     );
@@ -144,6 +143,26 @@ fn the_plan_lists_the_possible_downloads() {
         ]
     );
     assert_eq!(described(&[&EMBEDDER], AllowedSources::None), [""; 0]);
+}
+
+/// Neither a branch nor a missing checksum can be expressed; this checks that the pins are whole.
+#[test]
+fn every_file_and_every_source_is_pinned() {
+    let is_hex = |text: &str, length: usize| {
+        text.len() == length && text.chars().all(|c| c.is_ascii_hexdigit())
+    };
+    let larger = LARGER_MODELS.iter().map(|(_, artifact)| artifact);
+    for artifact in larger.chain([&SMOLLM2_135M, &EMBEDDER]) {
+        for file in artifact.converted_from.iter().chain([&artifact.file]) {
+            assert!(is_hex(file.sha256, 64), "{}", file.name);
+        }
+        for origin in artifact.origins {
+            match origin {
+                Origin::HuggingFace { revision, .. } => assert!(is_hex(revision, 40), "{origin}"),
+                Origin::Wheel { version, .. } => assert!(!version.is_empty(), "{origin}"),
+            }
+        }
+    }
 }
 
 #[test]

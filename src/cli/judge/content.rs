@@ -1,12 +1,13 @@
 //! Reads the content to judge. Anything that is not text is rejected before the first call.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
+use roundtable_engine::data::read_regular;
 use roundtable_engine::model::Image;
 use roundtable_engine::protocols::councils::{Given, Kind};
 
+use crate::cli::input::{MAX_BYTES, stdin_bytes};
 use crate::failure::Failure;
 
 /// Files, or standard input for `-`.
@@ -16,11 +17,7 @@ pub(super) fn read(names: &[String]) -> Result<Vec<Given>, Failure> {
 
 pub(super) fn one(name: &str) -> Result<Given, Failure> {
     if name == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-        let text = text_of(bytes, "standard input")?;
+        let text = text_of(stdin_bytes()?, "standard input")?;
         return Ok(part(Kind::Text, "standard input", text));
     }
     let path = Path::new(name);
@@ -48,7 +45,7 @@ pub(super) fn metadata(paths: &[PathBuf]) -> Result<Vec<Given>, Failure> {
 
 fn file(path: &Path, kind: Kind) -> Result<Given, Failure> {
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = read_regular(path, MAX_BYTES).map_err(|error| {
         Failure::usage(format!(
             "cannot read {shown}: {error}. Pass a file, or - to pipe text in"
         ))
@@ -103,7 +100,7 @@ pub(super) fn images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
 
 fn image(path: &Path) -> Result<Image, Failure> {
     let shown = path.display();
-    let bytes = std::fs::read(path)
+    let bytes = read_regular(path, MAX_BYTES)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
     let media_type = media_type(&bytes).ok_or_else(|| {
         Failure::usage(format!("{shown} is not a PNG, JPEG, GIF or WebP picture"))

@@ -1,7 +1,10 @@
 //! Runs one debate: prepares it, plays it, and records the failure if it cannot be played.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use roundtable_engine::event::{End, State};
 use roundtable_engine::protocols;
 use roundtable_engine::table::{Budget, Halt, end_offline};
@@ -35,7 +38,7 @@ impl Scheduler {
                 biased;
                 // It stays `running` in the store, and the next server process resumes it.
                 () = closed => {}
-                outcome = scheduler.run(job, &debate) => {
+                outcome = scheduler.run_guarded(job, &debate) => {
                     if let Err(failure) = &outcome {
                         scheduler.back_off();
                         // In a shared store, any process with a free slot retries it.
@@ -68,6 +71,20 @@ impl Scheduler {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Runs a debate. A panic is a defect of this program: it ends the debate as failed, and must not cost its slot.
+    async fn run_guarded(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
+        let id = job.id;
+        let run = AssertUnwindSafe(self.run(job, debate)).catch_unwind();
+        let panic = match run.await {
+            Ok(outcome) => return outcome,
+            Err(panic) => panic_message(panic.as_ref()),
+        };
+        let failure = Failure::other(format!("internal error: {panic}"));
+        log::note(&format!("debate {id}: {}", failure.message()));
+        let lease = self.store.lease_for_server(id).await?;
+        self.fail(&lease, failure).await
     }
 
     async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
@@ -165,9 +182,19 @@ impl Scheduler {
     }
 }
 
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without a message".to_owned())
+}
+
 fn report(id: Uuid, outcome: Result<State, Failure>) {
     match outcome {
         Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
         Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
     }
 }
+
+#[cfg(test)]
+#[path = "runner_tests.rs"]
+mod tests;

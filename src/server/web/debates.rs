@@ -12,6 +12,8 @@ use crate::render::{state_tone, state_word};
 use crate::store::DebateRow;
 
 pub(crate) const PER_PAGE: u64 = 25;
+/// Far more than there are debates, and small enough to calculate with.
+const MAX_PAGE: u64 = 1_000_000_000;
 
 /// A debate as a row of a list.
 #[derive(Debug, Clone)]
@@ -31,7 +33,10 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(row: &DebateRow, can_delete: bool) -> Self {
-        let tokens = row.totals.input_tokens + row.totals.output_tokens;
+        let tokens = row
+            .totals
+            .input_tokens
+            .saturating_add(row.totals.output_tokens);
         Self {
             id: row.id.to_string(),
             question: short(&row.question, 160),
@@ -63,7 +68,7 @@ pub(crate) struct Query {
 impl Query {
     /// Page number, starting at 1.
     pub(crate) fn page(&self) -> u64 {
-        self.page.parse().unwrap_or(1).max(1)
+        self.page.parse().unwrap_or(1).clamp(1, MAX_PAGE)
     }
 
     fn is_filtered(&self) -> bool {

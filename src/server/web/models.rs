@@ -10,9 +10,14 @@ pub(crate) struct ModelsView {
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,
     pub providers: Vec<ProviderRow>,
+    /// For administrators only: it contains addresses and paths.
+    pub settings: Option<Settings>,
+}
+
+pub(crate) struct Settings {
     /// Location of the configuration file.
     pub source: String,
-    pub settings: Vec<Setting>,
+    pub rows: Vec<Setting>,
 }
 
 /// Result of a test call.

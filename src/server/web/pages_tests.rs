@@ -11,7 +11,7 @@ use super::error_page::ErrorView;
 use super::estimate::UsageEstimate;
 use super::fields::{FieldGroup, FieldValues, protocol_input};
 use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
-use super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
+use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::tokens::{Added, Row as TokenListRow, TokenForm, TokensView};
 use super::*;
@@ -219,6 +219,8 @@ fn tokens() -> TokensView {
         limits: limits.into(),
         stamp: "2026-11-16T14:02:00Z".into(),
         when: "2026-11-16 14:02 UTC".into(),
+        expiry: "no expiry".into(),
+        last_use: "never used".into(),
     };
     TokensView {
         problems: vec!["a token named 'ada' already exists".into()],
@@ -292,12 +294,14 @@ fn models() -> ModelsView {
             note: "2 models".into(),
             models: "qwen3-32b, small".into(),
         }],
-        source: "From /home/ada/.config/roundtable/roundtable.toml".into(),
-        settings: vec![Setting {
-            key: "limits.call_timeout_s".into(),
-            value: "120".into(),
-            origin: "default".into(),
-        }],
+        settings: Some(Settings {
+            source: "From /home/ada/.config/roundtable/roundtable.toml".into(),
+            rows: vec![Setting {
+                key: "limits.call_timeout_s".into(),
+                value: "120".into(),
+                origin: "default".into(),
+            }],
+        }),
     }
 }
 
@@ -582,4 +586,17 @@ fn e15_the_learning_page_shows_weights_and_changes() {
     );
     let none = learning_page(&Report::default(), &[], frame("learning"));
     assert!(none.contains("No data yet."), "{none}");
+}
+
+/// The last page that a number can name is an empty one.
+#[test]
+fn a_page_number_cannot_overflow() {
+    for page in ["18446744073709551615", "1000000000", "0", "-1", "x", ""] {
+        let query = Query {
+            page: page.into(),
+            ..Query::default()
+        };
+        let html = DebatesView::new(&query, Vec::new(), 60).page(frame("debates"));
+        assert!(html.contains("</html>"), "{page}");
+    }
 }

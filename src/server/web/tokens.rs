@@ -15,6 +15,9 @@ pub(crate) struct Row {
     pub limits: String,
     pub stamp: String,
     pub when: String,
+    /// `expires 2026-11-16 14:02 UTC`, or that it does not.
+    pub expiry: String,
+    pub last_use: String,
 }
 
 impl Row {
@@ -29,6 +32,17 @@ impl Row {
             limits: token.limits.summary(),
             stamp: clock::stamp(token.created_at),
             when: clock::day_and_time(token.created_at),
+            expiry: match token.expires_at {
+                Some(at) if token.is_expired(clock::now()) => {
+                    format!("expired {}", clock::day_and_time(at))
+                }
+                Some(at) => format!("expires {}", clock::day_and_time(at)),
+                None => "no expiry".to_owned(),
+            },
+            last_use: token.last_used_at.map_or_else(
+                || "never used".to_owned(),
+                |at| format!("used {}", clock::day_and_time(at)),
+            ),
         }
     }
 }
@@ -43,6 +57,7 @@ pub(crate) struct TokenForm {
     pub max_cost_per_day: String,
     pub max_running: String,
     pub models: String,
+    pub expires_in_days: String,
 }
 
 impl TokenForm {

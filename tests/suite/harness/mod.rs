@@ -8,6 +8,8 @@ pub(crate) mod postgres;
 pub(crate) mod proxy;
 mod server;
 mod serving;
+#[allow(dead_code, reason = "not used by the benchmarks")]
+pub(crate) mod watchdog;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -160,6 +162,15 @@ impl Home {
     pub(crate) fn with_model(server: &Server) -> Self {
         let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
         Self::configured(&server.url(), tiers)
+    }
+
+    /// Uses the server's model for every tier, and a `PostgreSQL` database of its own.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
+    pub(crate) fn on_postgres(server: &Server) -> Self {
+        let database = Database::new();
+        let mut home = Self::with_database(server, database.url());
+        home.database = Some(database);
+        home
     }
 
     /// A service token of this scope.

@@ -87,16 +87,31 @@ impl Serving {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Reply {
-        let mut stream = BufReader::new(self.open(method, path, headers, body));
-        read_reply(&mut stream).unwrap()
+        self.try_send(method, path, headers, body).unwrap()
+    }
+
+    /// Fails if the server closes the connection without an answer.
+    pub(crate) fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> std::io::Result<Reply> {
+        let mut stream = BufReader::new(self.open(method, path, headers, body)?);
+        read_reply(&mut stream)
     }
 
     /// Opens a connection and sends the request.
-    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_mins(1)))
-            .unwrap();
+    fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> std::io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         let has = |name: &str| {
             headers
@@ -119,10 +134,10 @@ impl Serving {
             write!(head, "{name}: {value}\r\n").unwrap();
         }
         head += "\r\n";
-        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(head.as_bytes())?;
         // The server may reject the request before it has read the body.
         let _ = stream.write_all(body);
-        stream
+        Ok(stream)
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {
@@ -174,7 +189,7 @@ impl Serving {
     }
 
     pub(crate) fn events_at(&self, path: &str, headers: &[(&str, &str)]) -> Events {
-        let mut stream = BufReader::new(self.open("GET", path, headers, b""));
+        let mut stream = BufReader::new(self.open("GET", path, headers, b"").unwrap());
         let (status, headers) = read_head(&mut stream).unwrap();
         Events {
             status,

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::budget::Budget;
-use crate::cast::Cast;
+use crate::cast::{Cast, CastChoice};
+use crate::data::Text;
 use crate::event::{Seated, Setup, Spent, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request as ModelRequest};
@@ -654,12 +655,12 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
         history: Vec::new(),
         learned: None,
     };
-    let request = |cast: &str| Request {
+    let request = |cast: CastChoice| Request {
         question: QUESTION.into(),
-        cast: Some(cast.into()),
+        cast: Some(cast),
         ..Request::default()
     };
-    let refused = AnyProtocol::validate(&Panel, json!({}), request("modes"), context());
+    let refused = AnyProtocol::validate(&Panel, json!({}), request("modes".into()), context());
     assert!(
         refused.err().unwrap()[0]
             .message
@@ -677,17 +678,13 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
     };
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, toml::to_string(&without_chair).unwrap()).unwrap();
-    let refused = AnyProtocol::validate(
-        &Panel,
-        json!({}),
-        request(path.to_str().unwrap()),
-        context(),
-    );
+    let file = CastChoice::File(Text::read(&path).unwrap());
+    let refused = AnyProtocol::validate(&Panel, json!({}), request(file), context());
     assert!(refused.err().unwrap()[0].message.contains("chair"));
     let bad = AnyProtocol::validate(
         &Panel,
         json!({ "early_stop_confidence": 1.5 }),
-        request("panel"),
+        request("panel".into()),
         context(),
     );
     assert_eq!(bad.err().unwrap()[0].at, "/rules/early_stop_confidence");

@@ -197,9 +197,8 @@ impl Table {
     }
 
     fn announce_deferred(&self) {
-        for entry in self.write_queue.unannounced() {
-            self.notify(Some(entry.seq), entry.at, entry.event);
-        }
+        self.write_queue
+            .announce_deferred(|entry| self.notify(Some(entry.seq), entry.at, entry.event));
     }
 
     /// Queues an entry that nothing depends on and notifies listeners at once, before it is written.

@@ -402,7 +402,7 @@ pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
     }
     let finished = entry.event.finished().map(|step| &step.call);
     finished.or_else(|| entry.event.call()).map(|call| {
-        let end = call.started_at + call.spent.latency_ms;
+        let end = call.started_at.saturating_add(call.spent.latency_ms);
         (call.started_at, end)
     })
 }

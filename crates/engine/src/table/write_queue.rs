@@ -137,7 +137,7 @@ impl WriteQueue {
         self.enqueue(at, event, None, false);
     }
 
-    /// Queues an entry that nothing depends on; the next [`WriteQueue::unannounced`] returns it.
+    /// Queues an entry that nothing depends on; the next [`WriteQueue::announce_deferred`] announces it.
     pub(super) fn defer_and_announce(&self, at: Millis, event: Event) {
         self.enqueue(at, event, None, true);
     }
@@ -160,8 +160,9 @@ impl WriteQueue {
         });
     }
 
-    /// Deferred entries at the head of the queue that listeners may be notified of before they are written.
-    pub(super) fn unannounced(&self) -> Vec<Entry> {
+    /// Notifies listeners of deferred entries at the head of the queue before they are written. The queue stays locked: otherwise
+    /// another thread could write and announce a later entry first.
+    pub(super) fn announce_deferred(&self, notify: impl FnMut(Entry)) {
         lock(&self.queue)
             .entries
             .iter_mut()
@@ -169,7 +170,7 @@ impl WriteQueue {
             .filter_map(|queued| {
                 std::mem::take(&mut queued.is_unannounced).then(|| queued.entry.clone())
             })
-            .collect()
+            .for_each(notify);
     }
 
     /// Whether the queue holds anything but deferred entries.

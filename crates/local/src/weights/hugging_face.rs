@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use reqwest::blocking::Client;
-use reqwest::redirect::Policy;
 
 use super::checksum::{compare, copy, io_error};
 use super::download_cache::progress;
-use super::{Artifact, Checksum, File, OnProgress, Phase, WeightsError};
+use super::{Artifact, File, OnProgress, Phase, WeightsError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -37,6 +36,7 @@ impl HuggingFace {
     pub(super) fn fetch(
         &mut self,
         repository: &str,
+        revision: &str,
         artifact: &'static Artifact,
         folder: &Path,
         on_progress: OnProgress<'_>,
@@ -48,7 +48,7 @@ impl HuggingFace {
         if let Some(reason) = &self.unreachable {
             return Err(source(reason.clone()));
         }
-        let address = format!("{}/{repository}/resolve/main", self.address);
+        let address = format!("{}/{repository}/resolve/{revision}", self.address);
         // The blocking client panics on a thread of an async runtime, and this may be one.
         let result = std::thread::scope(|scope| {
             scope
@@ -100,8 +100,6 @@ struct Download<'a> {
     address: &'a str,
     name: &'static str,
     on_progress: OnProgress<'a>,
-    /// Does not follow the redirect to the storage server, whose response has no checksum.
-    no_redirects: Client,
     client: Client,
 }
 
@@ -114,26 +112,20 @@ impl<'a> Download<'a> {
         // Fails if a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // No timeout for the whole request: the files are large.
-        let client = || {
-            Client::builder()
-                .connect_timeout(CONNECT_TIMEOUT)
-                .timeout(None)
-        };
+        let client = Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(None)
+            .build()?;
         Ok(Self {
             address,
             name,
             on_progress,
-            no_redirects: client().redirect(Policy::none()).build()?,
-            client: client().build()?,
+            client,
         })
     }
 
     fn file(&self, file: &File, folder: &Path) -> Result<String, Failure> {
         let address = format!("{}/{}", self.address, file.name);
-        let expected = match file.checksum {
-            Checksum::Pinned(sha256) => sha256.to_owned(),
-            Checksum::FirstUse => self.server_checksum(&address)?,
-        };
         let mut response = self.client.get(&address).send()?.error_for_status()?;
         let total = response.content_length().unwrap_or(file.bytes);
         let path = folder.join(file.name);
@@ -141,22 +133,8 @@ impl<'a> Download<'a> {
         let mut downloading = progress(self.on_progress, self.name, Phase::Downloading, total);
         let found = copy(&mut response, &mut target, &mut downloading)
             .map_err(|error| Failure::Response(format!("the download was interrupted: {error}")))?;
-        compare(&path, &expected, &found)?;
+        compare(&path, file.sha256, &found)?;
         Ok(found)
-    }
-
-    /// For large files the redirect to the storage server has their sha256 in a header.
-    fn server_checksum(&self, address: &str) -> Result<String, Failure> {
-        let response = self.no_redirects.head(address).send()?;
-        let status = response.status();
-        if !(status.is_success() || status.is_redirection()) {
-            return Err(Failure::Response(format!("HTTP status {status}")));
-        }
-        let etag = response.headers().get("x-linked-etag");
-        etag.and_then(|value| value.to_str().ok())
-            .map(|value| value.trim_matches('"').to_owned())
-            .filter(|value| value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit()))
-            .ok_or_else(|| Failure::Response("the response has no sha256 of the file".to_owned()))
     }
 }
 

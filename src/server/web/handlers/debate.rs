@@ -16,12 +16,12 @@ use super::super::routes::{frame, page, redirect_to_debate};
 use crate::clock;
 use crate::format::short;
 use crate::render;
-use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
 use crate::server::rest;
+use crate::server::{App, off_runtime};
 use crate::store::{DebateRow, Scope};
 
 /// The current state of a debate.
@@ -95,7 +95,8 @@ pub(crate) async fn show(
     let debate = load(&app, &caller, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", Some(&caller));
-    Ok(page(view.page(frame, &debate.transcript, &debate.report)))
+    let body = move || view.page(frame, &debate.transcript, &debate.report);
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn panels(
@@ -105,7 +106,8 @@ pub(crate) async fn panels(
 ) -> Result<Response, Problem> {
     let debate = load(&app, &caller, &id).await?;
     let view = debate.view(&app, &caller);
-    Ok(page(view.panels(&debate.transcript, &debate.report)))
+    let body = move || view.panels(&debate.transcript, &debate.report);
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn turn(

@@ -64,18 +64,7 @@ pub(crate) async fn start(
     Extension(caller): Extension<Caller>,
     Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
-    let limits = &app.context.config.limits;
-    let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
-        Ok(spec) => {
-            let request = store::CreateRequest {
-                token: caller.token,
-                ..store::CreateRequest::default()
-            };
-            rest::start(&app, &caller, spec, &request).await
-        }
-        Err(problem) => Err(problem),
-    };
-    match created {
+    match create(&app, &caller, &form).await {
         Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
         Ok(Created::KeyConflict) => Err(Problem::internal(
             "key conflict for a request without an idempotency key",
@@ -88,6 +77,15 @@ pub(crate) async fn start(
             Ok((problem.status(), page(body)).into_response())
         }
     }
+}
+
+async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
+    let spec = rest::spec_of(app, new_debate(app, form)?).await?;
+    let request = store::CreateRequest {
+        token: caller.token,
+        ..store::CreateRequest::default()
+    };
+    rest::start(app, caller, spec, &request).await
 }
 
 /// The form as a request of the API.

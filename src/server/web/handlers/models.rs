@@ -9,12 +9,12 @@ use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Money;
 use serde::Deserialize;
 
-use super::super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
+use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use crate::clock;
 use crate::config::Origin;
 use crate::failure::Failure;
-use crate::format::{duration, per_million, short};
+use crate::format::{counted, duration, per_million, short};
 use crate::model_probe::{Trial, trial};
 use crate::models::{Choice, ModelPreferences, Search, discover};
 use crate::server::App;
@@ -35,7 +35,13 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     let preferences = ModelPreferences::default();
     let discovery = discover(&context.models, &preferences, Search::Everything).await;
     let can_test = may(caller, Scope::Run);
-    let tier = |title: &str, choice: Option<&Choice>| tier(app, title, choice, can_test);
+    // The reasons name addresses and environment variables.
+    let is_admin = may(caller, Scope::Admin);
+    let tier = |title: &str, choice: Option<&Choice>| {
+        let tier = tier(app, title, choice, can_test);
+        let why = if is_admin { tier.why } else { String::new() };
+        Tier { why, ..tier }
+    };
     let embeddings = Tier {
         title: "Embeddings".into(),
         model: context.embedder_name().to_string(),
@@ -56,16 +62,16 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
             .findings
             .into_iter()
             .map(|finding| ProviderRow {
+                note: match (is_admin, finding.models.len()) {
+                    (true, _) => finding.note,
+                    (false, 0) => "no models listed".into(),
+                    (false, count) => counted(count, "model"),
+                },
                 provider: finding.provider,
-                note: finding.note,
                 models: short(&finding.models.join(", "), 400),
             })
             .collect(),
-        source: match &context.config.source {
-            Some(path) => format!("From {}", path.display()),
-            None => "No configuration file; defaults and environment variables are used.".into(),
-        },
-        settings: settings(app),
+        settings: is_admin.then(|| settings(app)),
     }
 }
 
@@ -90,19 +96,24 @@ fn tier(app: &App, title: &str, choice: Option<&Choice>, can_test: bool) -> Tier
     }
 }
 
-fn settings(app: &App) -> Vec<Setting> {
-    let settings = app.context.config.settings().iter();
-    settings
-        .map(|setting| Setting {
-            key: setting.key.clone(),
-            value: setting.value.clone().unwrap_or_else(|| "–".into()),
-            origin: match &setting.origin {
-                Origin::Default => "default".into(),
-                Origin::File { line, .. } => format!("line {line}"),
-                Origin::Environment { variable } => variable.clone(),
-            },
-        })
-        .collect()
+fn settings(app: &App) -> Settings {
+    let config = &app.context.config;
+    let rows = config.settings().iter().map(|setting| Setting {
+        key: setting.key.clone(),
+        value: setting.value.clone().unwrap_or_else(|| "–".into()),
+        origin: match &setting.origin {
+            Origin::Default => "default".into(),
+            Origin::File { line, .. } => format!("line {line}"),
+            Origin::Environment { variable } => variable.clone(),
+        },
+    });
+    Settings {
+        source: match &config.source {
+            Some(path) => format!("From {}", path.display()),
+            None => "No configuration file; defaults and environment variables are used.".into(),
+        },
+        rows: rows.collect(),
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -141,7 +152,12 @@ pub(crate) async fn test(
             }
         }
         Ok(Err(failure)) => TestResult {
-            text: failure.message().to_owned(),
+            // The message may name the provider's address.
+            text: if may(&caller, Scope::Admin) {
+                failure.message().to_owned()
+            } else {
+                "the model did not answer; an administrator sees the reason here".to_owned()
+            },
             succeeded: false,
         },
         Err(problem) => TestResult {

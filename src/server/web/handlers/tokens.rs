@@ -91,6 +91,7 @@ fn new_token(form: &TokenForm) -> Result<NewToken, Vec<Fault>> {
             .filter(|pattern| !pattern.is_empty())
             .map(str::to_owned)
             .collect(),
+        expires_in_days: number(&form.expires_in_days, "number of days", &mut faults),
     };
     if (scope.is_none() && !form.scope.is_empty()) || (reach.is_none() && !form.reach.is_empty()) {
         faults.push(Fault::new("/scope", "unknown scope or reach"));

@@ -32,10 +32,8 @@ pub(super) fn validate(
     context: &Context<'_>,
 ) -> Result<Plan<Rules>, Vec<Fault>> {
     let mut faults = Vec::new();
-    let cast = Cast::named_or_file(
-        context.data,
-        request.cast.as_deref().unwrap_or(Councils::CAST),
-    );
+    let cast = Cast::find(context.data, request.cast.as_ref(), Councils::CAST)
+        .and_then(|text| Cast::of(&text));
     match &cast {
         Err(error) => faults.push(Fault::new("/cast", error.to_string())),
         Ok(cast) if cast.panel.is_none() => {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialectic, Rules};
-use crate::cast::Cast;
+use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
 
@@ -60,10 +60,7 @@ pub(super) fn validate(
     let rules = rules
         .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
         .ok();
-    let cast = load_cast(
-        context.data,
-        request.cast.as_deref().unwrap_or(Dialectic::CAST),
-    );
+    let cast = load_cast(context.data, request.cast.as_ref());
     let cast = cast
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
@@ -79,8 +76,8 @@ pub(super) fn validate(
     }
 }
 
-fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let text = Cast::find(data, name)?;
+fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {
+    let text = Cast::find(data, choice, Dialectic::CAST)?;
     let cast = Cast::of(&text)?;
     cast.check_protocol(&text, Dialectic::NAME)?;
     for seat in SEATS {

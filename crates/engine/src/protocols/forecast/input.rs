@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Forecast, ForecastContext, Rules, plan};
-use crate::cast::Cast;
+use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
@@ -69,8 +69,7 @@ pub(super) fn validate(
     if input.request.is_none() {
         faults.extend(crate::protocol::check_question(&request.question, limit).err());
     }
-    let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
-    let cast = load_cast(context.data, cast)
+    let cast = load_cast(context.data, request.cast.as_ref())
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     let forecast_context = ForecastContext {
@@ -98,8 +97,8 @@ pub(super) fn validate(
     }
 }
 
-fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let text = Cast::find(data, name)?;
+fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {
+    let text = Cast::find(data, choice, Forecast::CAST)?;
     let cast = Cast::of(&text)?;
     cast.check_protocol(&text, Forecast::NAME)?;
     Ok(cast)

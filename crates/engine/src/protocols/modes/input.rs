@@ -15,7 +15,7 @@ use super::enhanced::{DebatePolicy, policy};
 use super::rules::EscalationPolicy;
 use super::{Modes, Rules};
 use crate::algorithm::{self, Algorithm};
-use crate::cast::{Cast, Part, Seat, Team};
+use crate::cast::{Cast, CastChoice, Part, Seat, Team};
 use crate::data::{Data, DataError};
 use crate::mode::{Mode, SpeakingOrder};
 use crate::protocol::{
@@ -156,8 +156,11 @@ pub(super) fn validate(
     faults.extend(check_question(&question, limit).err());
     let mode = input.mode.as_deref().unwrap_or(DEFAULT_MODE);
     let mode = ok_or_fault("/rules/mode", Mode::load(context.data, mode), &mut faults);
-    let cast = request.cast.as_deref().unwrap_or(Modes::CAST);
-    let cast = ok_or_fault("/cast", load_cast(context.data, cast), &mut faults);
+    let cast = ok_or_fault(
+        "/cast",
+        load_cast(context.data, request.cast.as_ref()),
+        &mut faults,
+    );
     let cast = cast.and_then(|cast| limit_seats(cast, input.seats, mode.as_ref(), &mut faults));
     let domain = read_domain(&input, &mut faults);
     let focus = read_focus(input.focus, &mut faults);
@@ -294,8 +297,8 @@ fn ok_or_fault<T>(at: &str, loaded: Result<T, DataError>, faults: &mut Vec<Fault
 }
 
 /// A cast by name or file. Chair and safety evaluator come from the built-in cast if it has none.
-fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let text = Cast::find(data, name)?;
+fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {
+    let text = Cast::find(data, choice, Modes::CAST)?;
     let mut cast = Cast::of(&text)?;
     cast.check_protocol(&text, Modes::NAME)?;
     for part in [Part::Chair, Part::SafetyEvaluator] {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Panel;
-use crate::cast::{Cast, Part};
+use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
 use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
 
@@ -52,8 +52,7 @@ pub(super) fn validate(
         .map_err(|error| Fault::new("/rules/early_stop_confidence", error.to_string()))
         .map_err(|fault| faults.push(fault))
         .ok();
-    let cast = request.cast.as_deref().unwrap_or(Panel::CAST);
-    let cast = load_cast(context.data, cast)
+    let cast = load_cast(context.data, request.cast.as_ref())
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     match (cast, stop) {
@@ -68,8 +67,8 @@ pub(super) fn validate(
     }
 }
 
-fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let text = Cast::find(data, name)?;
+fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {
+    let text = Cast::find(data, choice, Panel::CAST)?;
     let cast = Cast::of(&text)?;
     cast.check_protocol(&text, Panel::NAME)?;
     let count = |part: Part| cast.seats.iter().filter(|seat| seat.part == part).count();
