@@ -12,6 +12,8 @@ mod network;
 mod protocols;
 mod provider;
 mod sections;
+pub(crate) mod trust;
+mod untrusted;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +37,7 @@ pub(crate) use protocols::SeatSettings;
 pub(crate) use provider::Credential;
 pub(crate) use provider::{Kind, Provider};
 
-const FILE_NAME: &str = "roundtable.toml";
+pub(crate) const FILE_NAME: &str = "roundtable.toml";
 
 /// All settings, with defaults filled in.
 #[derive(Debug, Clone)]
@@ -44,6 +46,10 @@ pub(crate) struct Config {
     pub source: Option<PathBuf>,
     /// The file was found in the working folder, so it may come from a repository of somebody else.
     pub is_from_working_dir: bool,
+    /// Whether all of the file counts: it was named, is the user's own, or was trusted with `config trust`.
+    pub is_trusted: bool,
+    /// Sections of the file, and folders next to it, that are not used because the user has not trusted the file.
+    ignored: Vec<String>,
     /// The built-in and configured providers, by name.
     pub providers: BTreeMap<String, Provider>,
     pub tiers: Tiers,
@@ -106,6 +112,8 @@ pub(crate) struct Limits {
     pub max_tokens_total: Option<u64>,
     pub max_cost: Option<Money>,
     pub timeout: Option<Duration>,
+    /// Whether requests to a server may allow likely secrets in their text.
+    pub allow_secrets: bool,
 }
 
 impl Default for Limits {
@@ -117,6 +125,7 @@ impl Default for Limits {
             max_tokens_total: None,
             max_cost: None,
             timeout: None,
+            allow_secrets: false,
         }
     }
 }
@@ -275,6 +284,10 @@ pub(crate) enum ConfigError {
     Faulty { path: PathBuf, faults: Vec<Fault> },
     #[error("invalid setting '{key}': expected a section and a key, such as tiers.fast")]
     NoSuchSetting { key: String },
+    #[error(
+        "no folder for trusted configurations: the home folder is unknown. Pass the file with --config"
+    )]
+    NoHome,
     #[error("cannot write the configuration {}: {source}", path.display())]
     Unwritable {
         path: PathBuf,
@@ -304,12 +317,34 @@ impl Config {
             path: path.clone(),
             source,
         })?;
+        let in_users_folder = users_file(environment);
+        let is_from_working_dir = !is_named
+            && path == environment.working_dir.join(FILE_NAME)
+            && !in_users_folder
+                .as_ref()
+                .is_some_and(|own| is_same_file(own, &path));
+        if is_from_working_dir && !trust::is_trusted(&path, &text, environment) {
+            let users = match in_users_folder.filter(|path| path.is_file()) {
+                Some(own) => Self::load(Some(&own), environment)?,
+                None => Self::parse("", None, environment)?,
+            };
+            return untrusted::load(&text, &path, users, environment);
+        }
         let config = Self::parse(&text, Some(&path), environment)?;
-        let is_from_working_dir = !is_named && path == environment.working_dir.join(FILE_NAME);
         Ok(Self {
             is_from_working_dir,
             ..config
         })
+    }
+
+    /// What of the file in the working folder is not used, and the command that changes that.
+    pub(crate) fn untrusted_note(&self) -> Option<String> {
+        let path = self.source.as_ref().filter(|_| !self.ignored.is_empty())?;
+        Some(format!(
+            "{}: {}",
+            path.display(),
+            untrusted::note(&self.ignored)
+        ))
     }
 
     /// Folders with the user's data files: the configuration folder, and the folder of the file in use, which takes precedence.
@@ -321,7 +356,9 @@ impl Config {
                 .as_ref()
                 .map(|folders| folders.config.clone()),
         );
-        if let Some(folder) = self.source.as_ref().and_then(|path| path.parent()) {
+        let source = self.source.as_ref();
+        let source = source.filter(|_| self.is_trusted);
+        if let Some(folder) = source.and_then(|path| path.parent()) {
             let folder = if folder.as_os_str().is_empty() {
                 Path::new(".")
             } else {
@@ -361,6 +398,21 @@ impl Config {
     /// The effective configuration, each value with its origin.
     pub(crate) fn settings(&self) -> &[Setting] {
         &self.settings
+    }
+
+    /// Every model that the configuration names.
+    pub(crate) fn named_models(&self) -> impl Iterator<Item = &ModelName> {
+        let fallbacks = self.providers.values().flat_map(|one| &one.fallback);
+        [
+            &self.tiers.deliberate,
+            &self.tiers.fast,
+            &self.dialectic.proposer_model,
+            &self.dialectic.skeptic_model,
+            &self.dialectic.synthesizer_model,
+        ]
+        .into_iter()
+        .flatten()
+        .chain(fallbacks)
     }
 
     /// Parses `provider:model` with a known provider.
@@ -406,14 +458,22 @@ fn find(given: Option<&Path>, environment: &Environment) -> Result<Option<PathBu
         };
     }
     let in_working_dir = environment.working_dir.join(FILE_NAME);
-    let in_users_folder = environment
-        .folders
-        .as_ref()
-        .map(|folders| folders.config.join(FILE_NAME));
+    let in_users_folder = users_file(environment);
     Ok([Some(in_working_dir), in_users_folder]
         .into_iter()
         .flatten()
         .find(|path| path.is_file()))
+}
+
+/// The path of the user's own file.
+fn users_file(environment: &Environment) -> Option<PathBuf> {
+    let folders = environment.folders.as_ref()?;
+    Some(folders.config.join(FILE_NAME))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let full = |path: &Path| std::fs::canonicalize(path).ok();
+    full(one).is_some() && full(one) == full(other)
 }
 
 #[cfg(test)]

@@ -116,6 +116,7 @@ fn c03_a_full_file_is_read() {
             max_tokens_total: Some(200_000),
             max_cost: Money::from_dollars(0.25),
             timeout: Some(Duration::from_mins(15)),
+            allow_secrets: false,
         },
         config.limits
     );
@@ -248,9 +249,11 @@ fn keys_go_only_where_they_belong() {
         key(&format!("[providers.lab]\n{elsewhere}"), "lab")
     );
     assert_eq!(
-        (true, false),
+        (false, false),
         key(&format!("[providers.openai]\n{elsewhere}"), "openai")
     );
+    let named = format!("[providers.openai]\n{elsewhere}\napi_key_env = \"OPENAI_API_KEY\"");
+    assert_eq!((true, true), key(&named, "openai"));
     assert_eq!(
         (true, true),
         key("[providers.second]\nkind = \"openai\"", "second")
@@ -413,4 +416,20 @@ fn paths_in_a_file_are_relative_to_its_folder() {
     assert_eq!(Some(folder("x")), dir("[data]\ndir = \"~/x\""));
     assert_eq!(Some(PathBuf::from("/etc/rt/x")), dir("[data]\ndir = \"x\""));
     assert_eq!(Some(PathBuf::from("/x")), dir("[data]\ndir = \"/x\""));
+}
+
+#[test]
+fn model_names_are_short_and_printable() {
+    let config = parse("").unwrap();
+    let long = format!("ollama:{}", "x".repeat(200 - "ollama:".len()));
+    assert!(config.model_name(&long).is_ok());
+    for text in [
+        format!("{long}x"),
+        "ollama:a\u{1b}[2J".into(),
+        "ollama:a\u{202e}b".into(),
+    ] {
+        let error = config.model_name(&text).unwrap_err();
+        assert!(matches!(error, NameError::Characters { .. }), "{error}");
+        assert!(!error.to_string().contains(char::is_control));
+    }
 }

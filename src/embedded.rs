@@ -1,14 +1,24 @@
 //! The embedded model and embedder: finds or downloads their weights on first use.
 
+mod admission;
+#[cfg(any(feature = "local", test))]
+mod opened;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{Config, Environment, ModelName};
 use crate::models::Embedded;
+pub(crate) use admission::Admission;
 
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct NotReady(pub(crate) String);
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotReady {
+    #[error("{0}")]
+    Unavailable(String),
+    /// A client of the server named a model that it does not serve.
+    #[error("{0}")]
+    NotServed(String),
+}
 
 /// Progress of a download.
 #[cfg_attr(
@@ -42,7 +52,9 @@ pub(crate) fn demo_model(_: &str) -> Option<&'static str> {
 const NOT_BUILT_IN: &str = "this program was built without the embedded model";
 
 #[cfg(not(feature = "local"))]
-pub(crate) struct Local;
+pub(crate) struct Local {
+    pub admission: Admission,
+}
 
 #[cfg(not(feature = "local"))]
 #[expect(
@@ -52,19 +64,22 @@ pub(crate) struct Local;
 )]
 impl Local {
     pub(crate) fn new(_: &Config, _: &Environment) -> Self {
-        Self
+        Self {
+            admission: Admission::Any,
+        }
     }
 
     pub(crate) fn parts(&self) -> Embedded {
         Embedded::default()
     }
 
-    pub(crate) async fn ready_model(&self, _: &str, _: Report) -> Result<ModelName, NotReady> {
-        Err(NotReady(NOT_BUILT_IN.into()))
+    pub(crate) async fn ready_model(&self, name: &str, _: Report) -> Result<ModelName, NotReady> {
+        self.admission.check_missing(name)?;
+        Err(NotReady::Unavailable(NOT_BUILT_IN.into()))
     }
 
     pub(crate) async fn ready_embedder(&self, _: Report) -> Result<(), NotReady> {
-        Err(NotReady(NOT_BUILT_IN.into()))
+        Err(NotReady::Unavailable(NOT_BUILT_IN.into()))
     }
 }
 
@@ -78,7 +93,7 @@ mod with_model {
 
     use futures::future::BoxFuture;
     use roundtable_engine::embedder::Embedder;
-    use roundtable_engine::model::{Deltas, Model, ModelError, Profile, Request};
+    use roundtable_engine::model::ModelError;
     use roundtable_local::embedder::LocalEmbedder;
     use roundtable_local::language::{LocalModel, Settings};
     use roundtable_local::runtime::Threads;
@@ -87,10 +102,14 @@ mod with_model {
         Plan, Progress, SMOLLM2_135M, language_models, obtain, plan,
     };
 
-    use super::{Config, Embedded, Environment, Fetching, ModelName, NotReady, PROVIDER, Report};
+    use super::opened::{NOT_OPENED, OpenedModels};
+    use super::{
+        Admission, Config, Embedded, Environment, Fetching, ModelName, NotReady, PROVIDER, Report,
+    };
 
     pub(crate) struct Local {
-        model: Arc<LazyModel>,
+        pub admission: Admission,
+        models: Arc<OpenedModels<LocalModel>>,
         embedder: Arc<LazyEmbedder>,
         settings: Settings,
         own_file: Option<PathBuf>,
@@ -115,7 +134,8 @@ mod with_model {
             };
             let folders = environment.folders.as_ref();
             Self {
-                model: Arc::default(),
+                admission: Admission::Any,
+                models: Arc::default(),
                 embedder: Arc::default(),
                 settings,
                 own_file: config.local.weights.clone(),
@@ -126,7 +146,7 @@ mod with_model {
 
         pub(crate) fn parts(&self) -> Embedded {
             Embedded {
-                model: Some(self.model.clone()),
+                model: Some(OpenedModels::by_name(&self.models)),
                 embedder: Some(self.embedder.clone()),
             }
         }
@@ -143,22 +163,29 @@ mod with_model {
                 .filter(|path| name == "auto" || file_stem(path) == name);
             let candidates = match own_file {
                 Some(_) => Vec::new(),
-                None => models_named(name)?,
+                // A client learns only that the server does not have it.
+                None => models_named(name)
+                    .map_err(|error| self.admission.check_missing(name).err().unwrap_or(error))?,
             };
-            let file = self.fetch(candidates, own_file, report).await?;
+            let requested = Requested {
+                admission: self.admission.clone(),
+                name: name.to_owned(),
+            };
+            let file = self
+                .fetch(candidates, own_file, Some(requested), report)
+                .await?;
             let opened = match file.artifact {
                 Some(artifact) => artifact.name.to_owned(),
                 None => file_stem(&file.path),
             };
             let settings = self.settings;
-            self.model
-                .0
-                .get_or_init(|| LocalModel::open(file.path, settings));
+            self.models
+                .open_once(&opened, || LocalModel::open(file.path, settings));
             Ok(ModelName::new(PROVIDER, opened))
         }
 
         pub(crate) async fn ready_embedder(&self, report: Report) -> Result<(), NotReady> {
-            let file = self.fetch(vec![&EMBEDDER], None, report).await?;
+            let file = self.fetch(vec![&EMBEDDER], None, None, report).await?;
             let threads = self.settings.threads;
             self.embedder
                 .0
@@ -170,10 +197,11 @@ mod with_model {
             &self,
             models: Vec<&'static Artifact>,
             own_file: Option<PathBuf>,
+            requested: Option<Requested>,
             report: Report,
         ) -> Result<ModelFile, NotReady> {
             let cache = self.cache.clone().ok_or_else(|| {
-                NotReady(
+                NotReady::Unavailable(
                     "no cache folder for the model's weights: the home folder is unknown. Set HOME"
                         .into(),
                 )
@@ -183,10 +211,13 @@ mod with_model {
                 cache,
                 sources: self.sources,
             };
-            let result = tokio::task::spawn_blocking(move || {
+            let result = tokio::task::spawn_blocking(move || -> Result<ModelFile, NotReady> {
                 let needs_download = match plan(&models, &locations) {
                     Plan::Use(_) => false,
                     Plan::Fetch(attempts) => {
+                        if let Some(requested) = &requested {
+                            requested.admission.check_missing(&requested.name)?;
+                        }
                         let attempts = attempts.iter().map(ToString::to_string);
                         report(Fetching::Plan(attempts.collect()));
                         true
@@ -198,17 +229,23 @@ mod with_model {
                         done: progress.done,
                         total: progress.total,
                     });
-                })?;
+                })
+                .map_err(|error| NotReady::Unavailable(error.to_string()))?;
                 if needs_download {
                     report(Fetching::Done(file.path.clone()));
                 }
                 Ok(file)
             });
-            let result = result.await.map_err(|error| NotReady(error.to_string()))?;
-            result.map_err(|error: roundtable_local::weights::WeightsError| {
-                NotReady(error.to_string())
-            })
+            result
+                .await
+                .map_err(|error| NotReady::Unavailable(error.to_string()))?
         }
+    }
+
+    /// A model that a user or a client named, and whether it may be downloaded for them.
+    struct Requested {
+        admission: Admission,
+        name: String,
     }
 
     /// The name of the model, if it is the embedded one that is too small to reason.
@@ -238,7 +275,7 @@ mod with_model {
             .collect();
         if models.is_empty() {
             let known: Vec<_> = all().map(|artifact| artifact.name).collect();
-            return Err(NotReady(format!(
+            return Err(NotReady::Unavailable(format!(
                 "unknown embedded model '{name}'; available: auto, {}",
                 known.join(", ")
             )));
@@ -255,26 +292,6 @@ mod with_model {
             Phase::Converting => "converting",
         };
         format!("{action} {}", progress.name)
-    }
-
-    const NOT_OPENED: &str = "used before its weights were loaded";
-
-    #[derive(Default)]
-    struct LazyModel(OnceLock<LocalModel>);
-
-    impl Model for LazyModel {
-        fn stream(&self, request: Request) -> Deltas {
-            match self.0.get() {
-                Some(model) => model.stream(request),
-                None => Box::pin(futures::stream::iter([Err(ModelError::Local {
-                    detail: NOT_OPENED.into(),
-                })])),
-            }
-        }
-
-        fn profile(&self) -> Profile {
-            self.0.get().map_or_else(Profile::default, Model::profile)
-        }
     }
 
     #[derive(Default)]

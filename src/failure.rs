@@ -239,15 +239,18 @@ impl From<RegistryError> for Failure {
         match error {
             RegistryError::Name(error) => error.into(),
             RegistryError::NoEmbedder { .. } => Self::usage(error.to_string()),
-            RegistryError::NoKey { .. }
-            | RegistryError::NotBuiltIn
-            | RegistryError::NoList { .. } => Self::no_model(error.to_string()),
+            RegistryError::NoKey { .. } | RegistryError::NotBuiltIn => {
+                Self::no_model(error.to_string())
+            }
         }
     }
 }
 
 impl From<NotReady> for Failure {
     fn from(error: NotReady) -> Self {
+        if let NotReady::NotServed(message) = error {
+            return Self::refused(vec![Fault::new("/model", message)]);
+        }
         Self::no_model(format!(
             "cannot use the embedded model: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
              Ollama, or choose a model with --model. `roundtable doctor` checks the setup."

@@ -2,6 +2,7 @@
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
+use roundtable_engine::budget::Budget;
 use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
 use serde_json::json;
 
@@ -11,18 +12,30 @@ use crate::embedded::{self, Report};
 use crate::failure::Failure;
 use crate::models::ModelPolicy;
 
-/// A successful test call.
+/// More than a test call uses.
+pub(crate) const MAX_TEST_USAGE: Usage = Usage {
+    input: 256,
+    output: MAX_OUTPUT_TOKENS as u64,
+    cached: 0,
+};
+const MAX_OUTPUT_TOKENS: u32 = 256;
+
+/// A test call: its outcome, and what it used also if it failed.
+#[derive(Debug)]
 pub(crate) struct Trial {
     /// The full name of the model.
     pub model: ModelName,
-    pub reply: String,
-    /// `None` if the price is unknown.
+    pub reply: Result<String, String>,
+    pub usage: Usage,
+    /// `None` if a price is unknown.
     pub cost: Option<Money>,
 }
 
+/// Calls the model once. Under a cost limit, neither it nor a fallback is called at an unknown price.
 pub(crate) async fn trial(
     app: &AppContext,
     name: &ModelName,
+    limits: &Budget,
     policy: &ModelPolicy,
     report: Report,
 ) -> Result<Trial, Failure> {
@@ -32,22 +45,78 @@ pub(crate) async fn trial(
     }
     let model = app.models.model_within(&real, policy)?;
     let price = app.models.price(&real);
-    let (reply, cost) = small_call(model.as_ref(), &real, price)
-        .await
-        .map_err(Failure::other)?;
+    if limits.max_cost.is_some() && price.is_none() {
+        return Err(Failure::usage(unpriced(&real.to_string())));
+    }
+    let mut call = SmallCall {
+        limits,
+        price,
+        usage: Usage::default(),
+        cost: Some(Money::ZERO),
+    };
+    let reply = call.reply(model.as_ref(), &real).await;
     Ok(Trial {
         model: real,
         reply,
-        cost,
+        usage: call.usage,
+        cost: call.cost,
     })
 }
 
-async fn small_call(
-    model: &dyn Model,
-    name: &ModelName,
-    mut price: Option<Price>,
-) -> Result<(String, Option<Money>), String> {
-    let request = Request {
+fn unpriced(model: &str) -> String {
+    format!(
+        "the price of {model} is unknown, so it is not called under a cost limit (limits.max_cost): add the price to prices.toml"
+    )
+}
+
+struct SmallCall<'l> {
+    limits: &'l Budget,
+    /// Of the model that is answering.
+    price: Option<Price>,
+    usage: Usage,
+    cost: Option<Money>,
+}
+
+impl SmallCall<'_> {
+    async fn reply(&mut self, model: &dyn Model, name: &ModelName) -> Result<String, String> {
+        let mut reply = String::new();
+        let mut deltas = model.stream(request(name));
+        while let Some(delta) = deltas.next().await {
+            match delta {
+                Ok(Delta::Text(text)) => reply.push_str(&text),
+                Ok(Delta::Restart { .. }) => reply.clear(),
+                Ok(Delta::Instead(fallback)) => {
+                    reply.clear();
+                    if self.limits.max_cost.is_some() && fallback.price.is_none() {
+                        return Err(format!(
+                            "{}; {}",
+                            fallback.because,
+                            unpriced(&fallback.model)
+                        ));
+                    }
+                    self.price = fallback.price;
+                }
+                Ok(Delta::Usage(used)) => self.add(used),
+                Ok(Delta::Finish(_)) => break,
+                Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Notice(_)) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        if reply.trim().is_empty() {
+            return Err("the reply is empty".into());
+        }
+        Ok(reply)
+    }
+
+    fn add(&mut self, used: Usage) {
+        self.usage += used;
+        let cost = self.price.as_ref().map(|price| price.of(used));
+        self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
+    }
+}
+
+fn request(name: &ModelName) -> Request {
+    Request {
         images: Vec::new(),
         tools: None,
         model: name.model().to_owned(),
@@ -71,28 +140,7 @@ async fn small_call(
             ),
         }),
         temperature: 0.0,
-        max_output_tokens: 256,
+        max_output_tokens: MAX_OUTPUT_TOKENS,
         seed: 1,
-    };
-    let mut reply = String::new();
-    let mut usage = Usage::default();
-    let mut deltas = model.stream(request);
-    while let Some(delta) = deltas.next().await {
-        match delta {
-            Ok(Delta::Text(text)) => reply.push_str(&text),
-            Ok(Delta::Restart { .. }) => reply.clear(),
-            Ok(Delta::Instead(instead)) => {
-                reply.clear();
-                price = instead.price;
-            }
-            Ok(Delta::Finish(_)) => break,
-            Ok(Delta::Usage(reported)) => usage += reported,
-            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Notice(_)) => {}
-            Err(error) => return Err(error.to_string()),
-        }
     }
-    if reply.trim().is_empty() {
-        return Err("the reply is empty".into());
-    }
-    Ok((reply, price.map(|price| price.of(usage))))
 }

@@ -21,6 +21,9 @@ pub(crate) struct DebateArgs {
     seed: Option<u64>,
     #[command(flatten)]
     limits: Limits,
+    /// Send text to providers even if it contains likely secrets, such as keys and tokens
+    #[arg(long)]
+    allow_secrets: bool,
     #[command(flatten)]
     pub output: OutputMode,
 }
@@ -33,6 +36,7 @@ impl DebateArgs {
             budget: self.limits.budget(app, &self.output)?,
             seed: self.seed,
             fallback_local: self.models.fallback_local,
+            allow_secrets: self.allow_secrets,
             ..spec
         })
     }

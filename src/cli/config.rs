@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// Show or change the configuration
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config path"
+    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config trust\n  roundtable config path"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -47,19 +47,87 @@ enum Command {
     /// List the algorithms; the configured one is marked with *
     #[command(after_help = "Example:\n  roundtable config algorithms")]
     Algorithms,
+    /// Trust the roundtable.toml of a working folder: use all of its sections
+    #[command(
+        after_help = "Examples:\n  roundtable config trust\n  roundtable config trust ~/work/project\n\nThe trust is in the file as it is now; after a change it has to be trusted again."
+    )]
+    Trust {
+        /// The file, or its folder
+        #[arg(default_value = ".")]
+        path: PathBuf,
+    },
+    /// Withdraw the trust in the roundtable.toml of a working folder
+    #[command(after_help = "Example:\n  roundtable config untrust")]
+    Untrust {
+        /// The file, or its folder
+        #[arg(default_value = ".")]
+        path: PathBuf,
+    },
     /// Print the path of the configuration file
     #[command(after_help = "Example:\n  $EDITOR \"$(roundtable config path)\"")]
     Path,
 }
 
-impl Args {
-    pub(crate) fn is_path(&self) -> bool {
-        matches!(self.command, Some(Command::Path))
+/// The commands that work with an invalid file too: `path`, because that is when the path is needed, `trust` and `untrust`.
+/// `None` for all others.
+pub(crate) fn run_without_file(
+    given: Option<&Path>,
+    args: &Args,
+) -> Option<Result<ExitCode, Failure>> {
+    match &args.command {
+        Some(Command::Path) => Some(print_path(given, args)),
+        Some(Command::Trust { path }) => Some(trust(path, args.json)),
+        Some(Command::Untrust { path }) => Some(untrust(path, args.json)),
+        None
+        | Some(
+            Command::Show
+            | Command::Set { .. }
+            | Command::SetAlgorithm { .. }
+            | Command::Algorithms,
+        ) => None,
     }
 }
 
-/// `config path`, which works with an invalid file too: that is when the path is needed.
-pub(crate) fn print_path(given: Option<&Path>, args: &Args) -> Result<ExitCode, Failure> {
+fn trust(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+    let path = file_in(path);
+    config::trust::trust(&path, &Environment::read())?;
+    if as_json {
+        output::json(&json!({ "path": path, "trusted": true }))?;
+    } else {
+        output::note(&format!(
+            "Trusted {} as it is now. After a change, trust it again.",
+            path.display()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn untrust(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+    let path = file_in(path);
+    let was_trusted = config::trust::untrust(&path, &Environment::read())?;
+    if as_json {
+        output::json(&json!({ "path": path, "trusted": false, "was_trusted": was_trusted }))?;
+    } else {
+        let result = if was_trusted {
+            "No longer trusted"
+        } else {
+            "Was not trusted"
+        };
+        output::note(&format!("{result}: {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The configuration file in a folder.
+fn file_in(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join(config::FILE_NAME)
+    } else {
+        path.to_path_buf()
+    }
+}
+
+fn print_path(given: Option<&Path>, args: &Args) -> Result<ExitCode, Failure> {
     let path = config::path_in_use(given, &Environment::read())?;
     if args.json {
         output::json(&json!({ "path": path }))?;
@@ -73,21 +141,22 @@ pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         None | Some(Command::Show) => show(app, args.json)?,
         Some(Command::Set { key, value }) => {
-            let path = path(app);
-            config::set(&path, &key, &value, &app.environment)?;
+            let path = set(app, &key, &value)?;
             output::note(&format!("Set {key} = {value} in {}", path.display()));
         }
         Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
         Some(Command::Algorithms) => algorithms(app, args.json)?,
-        Some(Command::Path) => return print_path(app.config.source.as_deref(), &args),
+        Some(Command::Path | Command::Trust { .. } | Command::Untrust { .. }) => {
+            let done = run_without_file(app.config.source.as_deref(), &args);
+            return done.unwrap_or(Ok(ExitCode::SUCCESS));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn set_algorithm(app: &AppContext, name: &str) -> Result<(), Failure> {
     let algorithm = Algorithm::load(&app.data, name)?;
-    let path = path(app);
-    config::set(&path, "debate.algorithm", &algorithm.name, &app.environment)?;
+    let path = set(app, "debate.algorithm", &algorithm.name)?;
     output::note(&format!(
         "Set debate.algorithm = {} in {}: {}",
         algorithm.name,
@@ -120,6 +189,16 @@ fn algorithms(app: &AppContext, as_json: bool) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Changes a setting of the file in use, which stays trusted if it was. Returns its path.
+fn set(app: &AppContext, key: &str, value: &str) -> Result<PathBuf, Failure> {
+    let path = path(app);
+    config::set(&path, key, value, &app.environment)?;
+    if app.config.is_from_working_dir && app.config.is_trusted {
+        config::trust::trust(&path, &app.environment)?;
+    }
+    Ok(path)
 }
 
 fn path(app: &AppContext) -> PathBuf {

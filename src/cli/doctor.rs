@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use roundtable_engine::budget::Budget;
 use roundtable_engine::mode::Mode;
 use roundtable_engine::prompt::Prompts;
 use roundtable_engine::reasoning::Library;
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::config::ModelName;
 use crate::format::counted;
-use crate::model_probe::{Trial, trial};
+use crate::model_probe::trial;
 use crate::models::{ModelPolicy, ModelPreferences, Search, discover};
 
 use super::{casts, output, pull};
@@ -207,19 +208,17 @@ async fn embedder(app: &AppContext, is_verbose: bool) -> Check {
 
 async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     let started = Instant::now();
-    let reply = trial(
-        app,
-        name,
-        &ModelPolicy::default(),
-        pull::reporter(is_verbose),
-    )
-    .await;
-    let outcome = match reply {
-        Ok(Trial { model, reply, .. }) => Ok(format!(
-            "{model} replied {} in {}",
-            output::short(&reply, 40),
-            output::duration(elapsed(started))
-        )),
+    let (limits, policy) = (Budget::default(), ModelPolicy::default());
+    let trial = trial(app, name, &limits, &policy, pull::reporter(is_verbose)).await;
+    let outcome = match trial {
+        Ok(trial) => trial.reply.map(|text| {
+            format!(
+                "{} replied {} in {}",
+                trial.model,
+                output::short(&text, 40),
+                output::duration(elapsed(started))
+            )
+        }),
         Err(failure) => Err(failure.message().to_owned()),
     };
     Check {

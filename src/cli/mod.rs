@@ -50,7 +50,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Builder;
 
 use crate::app_context::AppContext;
@@ -162,8 +162,14 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let (_, command) = matches.subcommand().unzip();
+        let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
+        let is_quiet = quiet.copied().unwrap_or_default();
+        Ok((Cli::from_arg_matches(&matches)?, is_quiet))
+    });
+    let (cli, is_quiet) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage::report(&error),
     };
     if matches!(cli.command, Command::ReadPdf) {
@@ -184,7 +190,7 @@ pub(crate) fn main() -> ExitCode {
         clippy::disallowed_methods,
         reason = "the future of `block_on` is polled after every I/O event, a spawned task only when it is woken"
     )]
-    let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
+    let code = match runtime.block_on(async { tokio::spawn(run(cli, is_quiet)).await }) {
         Ok(Ok(code)) => match output::write_failure() {
             None => code,
             Some(failure) => report(&failure),
@@ -209,12 +215,28 @@ fn runtime(command: &Command) -> Builder {
     builder
 }
 
+/// A file found in the working folder may be unexpected there, so it is named. What of it is not trusted is always said.
+fn name_file_in_use(app: &AppContext, is_quiet: bool) {
+    if let Some(note) = app.config.untrusted_note() {
+        let warning = output::painted(output::WARN, "warning:");
+        output::note(&format!("{warning} {note}"));
+    } else if let Some(path) = &app.config.source
+        && app.config.is_from_working_dir
+        && !is_quiet
+    {
+        output::note(&format!(
+            "Configuration: {} of the working folder",
+            path.display()
+        ));
+    }
+}
+
 fn report(failure: &Failure) -> ExitCode {
     output::error(failure.message());
     failure.code().into()
 }
 
-async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     // Independent of the configuration, so they work even if it is invalid.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
@@ -223,9 +245,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return schema::run(args);
     }
     if let Command::Config(args) = &cli.command
-        && args.is_path()
+        && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
-        return config::print_path(cli.config.as_deref(), args);
+        return done;
     }
     let given = match (cli.database, cli.data) {
         (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
@@ -241,6 +263,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     if let Some(warning) = app.store_warning() {
         output::note(&format!("warning: {warning}"));
     }
+    name_file_in_use(&app, is_quiet);
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,

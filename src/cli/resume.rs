@@ -63,6 +63,11 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let setup = lease.setup().clone();
     let mut terminal = Terminal::new(Person::Watches);
     let mut past = store.entries(row.id).await?;
+    if !args.output.quiet {
+        for note in limits::lowered(requested, app.config.limits.budget()) {
+            output::note(&note);
+        }
+    }
     let budget = resumed_budget(app, &store, row.id, &setup, &past, requested).await?;
     if let Some(query) = open_question(&past) {
         let Some(decision) = decision_on(query, &args, &mut terminal).await else {
@@ -91,12 +96,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         let detail = Some(json!(requested).to_string());
         audit::record(app, &store, "budget-raised", &row.id.to_string(), detail).await;
     }
-    if !args.output.quiet {
-        let configured = app.config.limits.budget();
-        let notes = limits::lowered(requested, configured).into_iter();
-        for note in notes.chain(retried(&past)) {
-            output::note(&note);
-        }
+    if !args.output.quiet
+        && let Some(note) = retried(&past)
+    {
+        output::note(&note);
     }
     let prepared = setup::prepare_resume(
         app,
@@ -138,7 +141,8 @@ async fn resumed_budget(
     let own = store.budget(id).await?.unwrap_or(setup.budget);
     let configured = app.config.limits.budget();
     let budget = limits::resumed(own, requested, configured);
-    let has_new_limits = requested != Budget::default();
+    setup::check_resumed_prices(app, setup, &budget, past)?;
+    let has_new_limits = limits::has_new_limits(own, requested, configured);
     let Some(used_up) = UsedUp::of(past, budget, configured, has_new_limits) else {
         return Ok(budget);
     };

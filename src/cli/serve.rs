@@ -13,6 +13,7 @@ use crate::store::SessionTimeouts;
 
 use super::run::interruption;
 use crate::app_context::AppContext;
+use crate::embedded::Admission;
 use crate::failure::Failure;
 
 /// Serve debates over HTTP: API, live events and pages
@@ -100,7 +101,8 @@ pub(super) fn session_timeouts(config: &Server) -> SessionTimeouts {
     }
 }
 
-pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(mut app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+    app.local.admission = Admission::for_clients(&app.config);
     let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let config = &app.config.server;
     let options = Options {

@@ -1,6 +1,6 @@
 //! `roundtable templates`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_engine::data::{DataKind, MAX_FILE_BYTES, Origin, Text, read_regular_text};
@@ -144,7 +144,7 @@ async fn search(
     Ok(())
 }
 
-fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
+fn add(app: &AppContext, file: &Path, force: bool) -> Result<(), Failure> {
     let content = read_regular_text(file, MAX_FILE_BYTES)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
     let name = file
@@ -152,7 +152,7 @@ fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
         .map_or_else(|| "own".into(), |stem| stem.to_string_lossy().into_owned());
     let text = Text {
         name: format!("{name}.toml"),
-        origin: Origin::File(file.clone()),
+        origin: Origin::File(file.to_owned()),
         content,
     };
     let templates = reasoning::parse(&text)?;

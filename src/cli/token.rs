@@ -110,7 +110,7 @@ struct Given {
     /// Read the token from a file instead of creating one: rt_ and 64 hexadecimal digits. It is not printed
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// Do nothing if there is a token already, of any name
+    /// Do nothing if there is or was a token already, of any name
     #[arg(long)]
     if_none: bool,
 }
@@ -140,11 +140,12 @@ fn read_short(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-async fn has_tokens(app: &AppContext) -> Result<bool, Failure> {
+/// Also true after the last one was revoked: it may be the one in the file, and must not come back.
+async fn had_tokens(app: &AppContext) -> Result<bool, Failure> {
     let store = app.store().await?;
-    let all = store.tokens().await?;
+    let had_tokens = store.had_tokens().await?;
     store.close().await;
-    Ok(!all.is_empty())
+    Ok(had_tokens)
 }
 
 fn lifetime(text: &str) -> Result<Duration, &'static str> {
@@ -183,8 +184,8 @@ impl From<TokenError> for Failure {
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        Command::Add { given, .. } if given.if_none && has_tokens(app).await? => {
-            output::note("There is a token already; nothing was added.");
+        Command::Add { given, .. } if given.if_none && had_tokens(app).await? => {
+            output::note("There is or was a token already; nothing was added.");
         }
         Command::Add {
             name,

@@ -8,6 +8,7 @@ use crate::server::{self, WorkerOptions};
 
 use super::run::interruption;
 use crate::app_context::AppContext;
+use crate::embedded::Admission;
 use crate::failure::Failure;
 
 /// Run the debates of servers that share a database
@@ -24,7 +25,8 @@ pub(crate) struct Args {
     grace: u64,
 }
 
-pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(mut app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+    app.local.admission = Admission::for_clients(&app.config);
     let options = WorkerOptions {
         concurrency: usize::try_from(args.concurrency).unwrap_or(usize::MAX),
         grace: Duration::from_secs(args.grace),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use roundtable_core::characters::is_deceptive;
 use serde::{Serialize, Serializer};
 
 /// `lab:qwen3:32b` is the model `qwen3:32b` of the provider `lab`.
@@ -17,6 +18,10 @@ pub(crate) enum NameError {
     NoProvider { text: String },
     #[error("invalid model '{text}': no model after the colon; write provider:model")]
     NoModel { text: String },
+    #[error(
+        "invalid model '{text}': expected at most {MAX_LENGTH} characters, without control characters"
+    )]
+    Characters { text: String },
     #[error("unknown provider '{provider}' in '{text}'; known providers: {}{}", known.join(", "), hint(nearest.as_deref()))]
     UnknownProvider {
         text: String,
@@ -25,6 +30,9 @@ pub(crate) enum NameError {
         nearest: Option<String>,
     },
 }
+
+/// In characters.
+const MAX_LENGTH: usize = 200;
 
 fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
@@ -44,6 +52,15 @@ impl ModelName {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, NameError> {
         let text = text.trim();
+        if !Self::is_valid(text) {
+            return Err(NameError::Characters {
+                text: text
+                    .chars()
+                    .filter(|c| !is_unprintable(*c))
+                    .take(80)
+                    .collect(),
+            });
+        }
         let Some((provider, model)) = text.split_once(':') else {
             return Err(NameError::NoProvider {
                 text: text.to_owned(),
@@ -69,6 +86,11 @@ impl ModelName {
         })
     }
 
+    /// Whether this can be part of a name, and be printed.
+    pub(crate) fn is_valid(text: &str) -> bool {
+        text.chars().count() <= MAX_LENGTH && !text.contains(is_unprintable)
+    }
+
     pub(crate) fn provider(&self) -> &str {
         &self.provider
     }
@@ -77,6 +99,10 @@ impl ModelName {
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
+}
+
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || is_deceptive(c)
 }
 
 impl fmt::Display for ModelName {

@@ -68,6 +68,24 @@ impl Kind {
         }
     }
 
+    /// Whether the key of the official service may be sent to this address: to a host of that company, encrypted.
+    fn is_vendor_address(self, url: &str) -> bool {
+        let Some(url) = reqwest::Url::parse(url)
+            .ok()
+            .filter(|url| url.scheme() == "https")
+        else {
+            return false;
+        };
+        let host = url.host_str().unwrap_or_default();
+        match self {
+            // Regional hosts such as eu.api.openai.com.
+            Self::OpenAi => host == "api.openai.com" || host.ends_with(".api.openai.com"),
+            Self::Anthropic => host == "api.anthropic.com",
+            Self::Gemini => host == "generativelanguage.googleapis.com",
+            Self::Ollama | Self::Local => false,
+        }
+    }
+
     fn max_concurrent(self) -> u32 {
         match self {
             Self::OpenAi | Self::Anthropic | Self::Gemini => 16,
@@ -352,8 +370,8 @@ impl Fields {
         if let Some(given) = &self.base_url {
             provider.base_url.clone_from(&given.value);
             provider.needs_key = false;
-            if Kind::from_name(name).is_none() {
-                // The key of the official service must not be sent to another server.
+            if Kind::from_name(name).is_none() || !kind.is_vendor_address(&given.value) {
+                // The key of the official service is sent to another server only if `api_key_env` names it for this one.
                 provider.key_variables.clear();
                 provider.key = None;
             }

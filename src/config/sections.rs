@@ -9,6 +9,7 @@ use roundtable_core::usage::Money;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
+use super::untrusted::HARMLESS;
 use super::{
     BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Learning, Limits, Local,
     Network, Retry, Server, Tiers, provider,
@@ -20,15 +21,57 @@ pub(super) fn read(
     path: Option<&Path>,
     environment: &Environment,
 ) -> Result<Config, Vec<Fault>> {
-    let document = toml_edit::Document::parse(text).map_err(|error| {
+    let document = parse(text)?;
+    read_table(document.as_table(), text, path, environment, None)
+}
+
+/// The harmless sections of a file that is not trusted, those that are present, and the others that were left out; or the
+/// faults, and the others. Models are of the providers of the user's own configuration.
+#[expect(clippy::type_complexity, reason = "for one caller")]
+pub(super) fn read_harmless(
+    text: &str,
+    path: &Path,
+    environment: &Environment,
+    users: &Config,
+) -> Result<(Config, Vec<String>, Vec<String>), (Vec<Fault>, Vec<String>)> {
+    let document = parse(text).map_err(|faults| (faults, Vec::new()))?;
+    let mut table = document.as_table().clone();
+    let (present, others): (Vec<String>, Vec<String>) = table
+        .iter()
+        .map(|(name, _)| name.to_owned())
+        .partition(|name| HARMLESS.contains(&name.as_str()));
+    table.retain(|name, _| HARMLESS.contains(&name));
+    let others: Vec<String> = others.iter().map(|name| format!("[{name}]")).collect();
+    match read_table(&table, text, Some(path), environment, Some(users)) {
+        Ok(config) => Ok((config, present, others)),
+        Err(faults) => Err((faults, others)),
+    }
+}
+
+fn parse(text: &str) -> Result<toml_edit::Document<&str>, Vec<Fault>> {
+    toml_edit::Document::parse(text).map_err(|error| {
         vec![Fault {
             line: line_of(text, error.span()),
             message: format!("invalid TOML: {}", error.message().replace('\n', ", ")),
         }]
-    })?;
+    })
+}
+
+fn read_table(
+    table: &toml_edit::Table,
+    text: &str,
+    path: Option<&Path>,
+    environment: &Environment,
+    users: Option<&Config>,
+) -> Result<Config, Vec<Fault>> {
     let mut reader = Reader::new(text, path, environment);
-    let mut root = Section::new(&mut reader, "", Some(document.as_table()));
-    let providers = provider::read(&mut root);
+    let mut root = Section::new(&mut reader, "", Some(table));
+    let providers = if let Some(users) = users {
+        root.reader.provider_names = users.providers.keys().cloned().collect();
+        users.providers.clone()
+    } else {
+        provider::read(&mut root)
+    };
     let tiers = root.section("tiers", |section| Tiers {
         deliberate: section.model("deliberate"),
         fast: section.model("fast"),
@@ -63,6 +106,8 @@ pub(super) fn read(
     Ok(Config {
         source: path.map(Path::to_path_buf),
         is_from_working_dir: false,
+        is_trusted: true,
+        ignored: Vec::new(),
         providers,
         tiers,
         embedder,
@@ -108,6 +153,12 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
     let max_cost = section.optional("max_cost", max_cost);
     let timeout = section.number("timeout_s", SECONDS);
     let timeout = section.optional("timeout_s", timeout);
+    let allow_secrets = section.read("allow_secrets", |item| {
+        let expected =
+            "expected true or false (whether API requests may send text with likely secrets)";
+        item.as_bool().ok_or_else(|| expected.to_owned())
+    });
+    let allow_secrets = section.or_default("allow_secrets", allow_secrets, false);
     Limits {
         call_timeout,
         idle_timeout,
@@ -115,6 +166,7 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
         max_tokens_total,
         max_cost: max_cost.and_then(Money::from_dollars),
         timeout: timeout.map(Duration::from_secs_f64),
+        allow_secrets,
     }
 }
 

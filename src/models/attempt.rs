@@ -10,6 +10,7 @@ use reqwest::{Method, Response};
 use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
+use super::MAX_REMEMBERED;
 use super::delta_stream::{DeltaSource, Item, into_deltas};
 use super::endpoint::{CallTimer, Endpoint, IdleTimer, MAX_BODY_BYTES, MAX_STREAM_BYTES, Timeouts};
 use super::framing::{Frames, Framing};
@@ -48,6 +49,9 @@ impl Backend {
 
     fn adjust(&self, model: &str, more: Adjustments) {
         let mut all = self.all_adjustments();
+        if all.len() >= MAX_REMEMBERED && !all.contains_key(model) {
+            all.clear();
+        }
         let known = all.entry(model.to_owned()).or_default();
         *known = known.and(more);
     }

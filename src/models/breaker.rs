@@ -107,7 +107,8 @@ fn counts_as_failure(error: &ModelError) -> bool {
         | ModelError::Rejected { .. }
         | ModelError::NotAModelServer { .. }
         | ModelError::BreakerOpen { .. }
-        | ModelError::Local { .. } => false,
+        | ModelError::Local { .. }
+        | ModelError::Unpriced { .. } => false,
     }
 }
 

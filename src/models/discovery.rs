@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use tokio::net::TcpStream;
 
 use super::ModelRegistry;
@@ -99,6 +100,21 @@ impl Discovery {
     }
 }
 
+/// Like [`discover`] with every provider, for pages: without an answer in time, only what the configuration names. The
+/// providers' lists are then available to a later request.
+pub(crate) async fn discover_within(registry: &ModelRegistry, limit: Duration) -> Discovery {
+    let preferences = ModelPreferences::default();
+    let search = discover(registry, &preferences, Search::Everything);
+    tokio::time::timeout(limit, search)
+        .await
+        .unwrap_or_else(|_| Discovery {
+            advice: Some(
+                "a provider has not sent its list of models yet: reload the page".to_owned(),
+            ),
+            ..explicit_choices(&registry.config, &preferences)
+        })
+}
+
 /// Chooses models for the tiers. If the user names them, no provider is queried.
 pub(crate) async fn discover(
     registry: &ModelRegistry,
@@ -106,6 +122,11 @@ pub(crate) async fn discover(
     search: Search,
 ) -> Discovery {
     let mut discovery = explicit_choices(&registry.config, preferences);
+    if search == Search::Everything {
+        // All at the same time; the lists are cached for the loop below.
+        let all = candidates(&registry.config).into_iter();
+        join_all(all.map(|candidate| registry.list(&candidate.provider.name))).await;
+    }
     for candidate in candidates(&registry.config) {
         let is_settled = discovery.is_complete() || discovery.unavailable.is_some();
         if search == Search::FirstFit && is_settled {
@@ -114,7 +135,7 @@ pub(crate) async fn discover(
             }
             continue;
         }
-        let problem = match list_models(registry, candidate.provider).await {
+        let problem = match registry.list(&candidate.provider.name).await {
             Ok(list) => fill_tiers(&mut discovery, &candidate, &list, preferences),
             Err(reason) => {
                 let problem = format!("{}, but {reason}", candidate.reason);
@@ -229,15 +250,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     configured.chain(with_key).chain(ollama).collect()
 }
 
-async fn list_models(registry: &ModelRegistry, provider: &Provider) -> Result<Vec<Listed>, String> {
-    if provider.kind == Kind::Ollama && !accepts_connections(&provider.base_url).await {
-        return Err(format!("no Ollama server at {}", provider.base_url));
-    }
-    let list = registry.list(&provider.name).await;
-    list.map_err(|error| error.to_string())
-}
-
-async fn accepts_connections(base_url: &str) -> bool {
+pub(super) async fn accepts_connections(base_url: &str) -> bool {
     let Some(address) = reqwest::Url::parse(base_url).ok().and_then(|url| {
         let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
         Some((host, url.port_or_known_default()?))

@@ -18,7 +18,7 @@ impl roundtable_engine::model::Model for Silent {
 
 fn embedded() -> Embedded {
     Embedded {
-        model: Some(std::sync::Arc::new(Silent)),
+        model: Some(std::sync::Arc::new(|_| std::sync::Arc::new(Silent))),
         embedder: None,
     }
 }

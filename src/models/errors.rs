@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
+use roundtable_core::characters::is_deceptive;
 use roundtable_engine::model::ModelError;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,7 +35,11 @@ pub(super) struct ErrorResponse<'a> {
 
 impl ErrorContext {
     fn detail(&self, model: &str, text: &str) -> String {
-        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A server's words must not move the cursor or write to the clipboard of a terminal.
+        let harmless =
+            |text: &str| -> String { text.chars().filter(|c| !is_deceptive(*c)).collect() };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (mut text, model) = (harmless(&text), harmless(model));
         for secret in &self.secrets {
             // Masking a very short value would hide half of the text, and no key is that short.
             if secret.expose().len() > 3 {

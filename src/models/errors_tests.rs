@@ -200,3 +200,24 @@ fn c07_retry_after_is_parsed_in_all_formats() {
     assert_eq!(None, read("retry-after", "soon"));
     assert_eq!(None, read("retry-after", "-3"));
 }
+
+/// What a server or a model's name contains cannot write to a terminal: no escape sequence, no C1 control, no direction change.
+#[test]
+fn error_details_have_no_control_characters() {
+    let body = "{\"error\":{\"message\":\"no\\u001b]52;c;ZXZpbA==\\u0007 \\u009b31m\\u202ered\"}}";
+    let error = response_error(500, body).to_string();
+    assert!(error.contains("no]52;c;ZXZpbA== 31mred"), "{error:?}");
+    let plain = context().response_error(
+        "m\u{1b}[2J",
+        &ErrorResponse {
+            status: 500,
+            headers: &HeaderMap::new(),
+            body: b"\x1b]0;title\x07down",
+        },
+    );
+    let shown = format!("{error} {plain}");
+    let has_control = |c: char| c.is_control() || is_deceptive(c);
+    assert!(!shown.contains(has_control), "{shown:?}");
+    let html = context().not_a_model_server("m", "<h1>\u{1b}[31m\u{9b}x".as_bytes());
+    assert!(!html.to_string().contains(has_control), "{html:?}");
+}

@@ -92,7 +92,9 @@ fn can_fall_back(error: &ModelError) -> bool {
         | ModelError::NotAModelServer { .. }
         | ModelError::BreakerOpen { .. }
         | ModelError::Local { .. } => true,
-        ModelError::TooLong { .. } | ModelError::Rejected { .. } => false,
+        ModelError::TooLong { .. } | ModelError::Rejected { .. } | ModelError::Unpriced { .. } => {
+            false
+        }
     }
 }
 

@@ -118,21 +118,18 @@ fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
     contents
 }
 
-/// The model name as a URL path.
+/// The model name as a URL path. It is one segment: no name leaves the folder of the models.
 fn model_path(model: &str) -> String {
     const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')
         .remove(b'.')
         .remove(b'_')
-        .remove(b'~')
-        .remove(b'/');
-    let model = model.strip_prefix("models/").unwrap_or(model);
-    let path = utf8_percent_encode(model, RESERVED);
-    if model.starts_with("tunedModels/") {
-        path.to_string()
-    } else {
-        format!("models/{path}")
-    }
+        .remove(b'~');
+    let (folder, model) = match model.split_once('/') {
+        Some((folder @ ("models" | "tunedModels"), model)) => (folder, model),
+        _ => ("models", model),
+    };
+    format!("{folder}/{}", utf8_percent_encode(model, RESERVED))
 }
 
 impl WireFormat for Gemini {

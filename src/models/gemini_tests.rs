@@ -20,6 +20,23 @@ fn model_names_are_escaped_in_the_url() {
     assert_eq!("models/gemini-2.5-pro", model_path("models/gemini-2.5-pro"));
     assert_eq!("models/a%3Fb%23c", model_path("a?b#c"));
     assert_eq!("tunedModels/mine", model_path("tunedModels/mine"));
+    // No name leaves the folder of the models on the provider's host.
+    assert_eq!("models/..%2Fx", model_path("../x"));
+    assert_eq!("models/..%2F..%2Fx", model_path("models/../../x"));
+    assert_eq!(
+        "tunedModels/..%2FcachedContents",
+        model_path("tunedModels/../cachedContents")
+    );
+    let at = |model: &str| {
+        let path = format!(
+            "https://host/v1beta/{}:streamGenerateContent",
+            model_path(model)
+        );
+        reqwest::Url::parse(&path).unwrap().path().to_owned()
+    };
+    for model in ["../x", "..", ".", "models/..", "%2e%2e/x", "a/../../b"] {
+        assert!(at(model).starts_with("/v1beta/models/"), "{}", at(model));
+    }
 }
 
 fn chunk(parts: &Value, finish: Option<&str>) -> Value {

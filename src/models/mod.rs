@@ -17,6 +17,7 @@ mod framing;
 mod gemini;
 mod images;
 mod limit;
+mod list_cache;
 mod ollama;
 mod openai;
 mod policy;
@@ -30,32 +31,43 @@ mod wire;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use futures::FutureExt;
 use roundtable_core::usage::Price;
 use roundtable_engine::embedder::Embedder;
-use roundtable_engine::model::{Ability, Model, ModelError, Profile};
+use roundtable_engine::model::{Ability, Model, Profile};
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
 use breaker::{SharedBreaker, WithBreaker};
+use discovery::accepts_connections;
 use embed::{Format, HostedEmbedder};
 use endpoint::{Endpoint, Timeouts};
 use fallback::{Fallback, WithFallbacks};
 use limit::WithConcurrencyLimit;
+use list_cache::ListCache;
 use retry::WithRetry;
 use wire::WireFormat;
 
-pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover};
+pub(crate) use discovery::{
+    Choice, Discovery, ModelPreferences, Search, discover, discover_within,
+};
 pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
-/// The embedded model and embedder, if compiled in. They may be loaded on first use.
+/// The embedded model of this name.
+pub(crate) type ModelByName = Arc<dyn Fn(&str) -> Arc<dyn Model> + Send + Sync>;
+
+/// The embedded models and embedder, if compiled in. They may be loaded on first use.
 #[derive(Clone, Default)]
 pub(crate) struct Embedded {
-    pub model: Option<Arc<dyn Model>>,
+    pub model: Option<ModelByName>,
     pub embedder: Option<Arc<dyn Embedder>>,
 }
+
+/// Limit on what is remembered per model: clients can name any number of models.
+const MAX_REMEMBERED: usize = 512;
 
 /// All models by name. Calls to one provider share its connections, concurrency limit and circuit breaker.
 pub(crate) struct ModelRegistry {
@@ -73,6 +85,7 @@ struct ProviderHandle {
     backend: Arc<Backend>,
     permits: Arc<Semaphore>,
     breaker: Arc<SharedBreaker>,
+    list: Arc<ListCache>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -92,11 +105,6 @@ pub(crate) enum RegistryError {
     NoEmbedder { provider: String },
     #[error("this build has no embedded model: choose a model of another provider")]
     NotBuiltIn,
-    #[error("cannot list the models of {provider}: {source}")]
-    NoList {
-        provider: String,
-        source: ModelError,
-    },
 }
 
 impl ModelRegistry {
@@ -135,6 +143,9 @@ impl ModelRegistry {
         let primary = self.build(name)?;
         let model = with_fallbacks(name, primary, self.fallbacks(name));
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if models.len() >= MAX_REMEMBERED {
+            models.clear();
+        }
         models.insert(name.clone(), Arc::clone(&model));
         Ok(model)
     }
@@ -171,16 +182,32 @@ impl ModelRegistry {
             .collect()
     }
 
+    /// A usable fallback of the model whose price is not known. One that the policy excludes is not used.
+    pub(crate) fn unpriced_fallback(
+        &self,
+        name: &ModelName,
+        policy: &ModelPolicy,
+    ) -> Option<ModelName> {
+        let mut fallbacks = self.fallbacks(name).into_iter();
+        let is_unpriced =
+            |fallback: &Fallback| fallback.price.is_none() && policy.allows(&fallback.name);
+        let unpriced = fallbacks.find(is_unpriced);
+        unpriced.map(|fallback| fallback.name)
+    }
+
     /// Builds a model without its fallbacks.
     fn build(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         let provider = self.provider(name)?;
         if provider.kind == Kind::Local {
-            return self.embedded.model.clone().ok_or(RegistryError::NotBuiltIn);
+            let by_name = self.embedded.model.as_ref();
+            let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
+            return Ok(by_name(name.model()));
         }
         let ProviderHandle {
             backend,
             permits,
             breaker,
+            ..
         } = self.handle(provider)?;
         let ability = if provider.is_official() {
             Ability::Full
@@ -247,21 +274,28 @@ impl ModelRegistry {
         }))))
     }
 
-    /// The provider's own list of its models. The request is not retried.
-    pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, RegistryError> {
+    /// The provider's own list of its models, from the cache if it is recent, or why there is none.
+    pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, String> {
         let name = ModelName::new(provider, "*");
-        let provider = self.provider(&name)?;
+        let provider = self.provider(&name).map_err(|error| error.to_string())?;
         if provider.kind == Kind::Local {
             return Ok(Vec::new());
         }
-        self.handle(provider)?
-            .backend
-            .list()
-            .await
-            .map_err(|source| RegistryError::NoList {
-                provider: provider.name.clone(),
-                source,
-            })
+        let handle = self.handle(provider).map_err(|error| error.to_string())?;
+        let (backend, name) = (handle.backend, provider.name.clone());
+        let ollama = (provider.kind == Kind::Ollama).then(|| provider.base_url.clone());
+        let fetch = async move {
+            if let Some(url) = ollama
+                && !accepts_connections(&url).await
+            {
+                return Err(format!("no Ollama server at {url}"));
+            }
+            let list = backend.list().await;
+            let list =
+                list.map_err(|error| format!("cannot list the models of {name}: {error}"))?;
+            Ok(usable(list))
+        };
+        handle.list.get(|| fetch.boxed()).await
     }
 
     /// `None` if the price is not known.
@@ -317,6 +351,7 @@ impl ModelRegistry {
                 )),
                 permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
                 breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
+                list: Arc::default(),
             }
         });
         Ok(handle.clone())
@@ -336,6 +371,14 @@ fn with_fallbacks(
         primary,
         fallbacks,
     })
+}
+
+/// The models of a list that can be named: a server must not put control characters on a terminal.
+fn usable(mut list: Vec<Listed>) -> Vec<Listed> {
+    const MAX_MODELS: usize = 5000;
+    list.retain(|model| ModelName::is_valid(&model.id));
+    list.truncate(MAX_MODELS);
+    list
 }
 
 fn wire(provider: &Provider) -> Box<dyn WireFormat> {

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::MAX_REMEMBERED;
 use super::framing::Framing;
 use super::images;
 use super::wire::{
@@ -37,6 +38,9 @@ impl Ollama {
         if let Some(context) = contexts.get_mut(&request.model) {
             *context = needed.max(*context);
             return *context;
+        }
+        if contexts.len() >= MAX_REMEMBERED {
+            contexts.clear();
         }
         contexts.insert(request.model.clone(), needed);
         needed

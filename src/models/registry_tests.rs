@@ -105,3 +105,44 @@ fn m15_tool_support_depends_on_the_model_name_or_the_configuration() {
     assert!(calls("tools = true", "home-made"));
     assert!(!calls("tools = false", "qwen3:32b"));
 }
+
+/// Clients can name any number of models: the registry remembers a bounded number of them.
+#[test]
+fn invented_model_names_do_not_grow_the_registry() {
+    let registry = registry("", &Environment::default());
+    for number in 0..=2 * MAX_REMEMBERED {
+        let name = ModelName::new("ollama", format!("invented-{number}"));
+        registry.model(&name).unwrap();
+    }
+    let remembered = registry.models.lock().unwrap().len();
+    assert!((1..=MAX_REMEMBERED).contains(&remembered), "{remembered}");
+}
+
+/// A listed id that would write to a terminal is left out.
+#[tokio::test]
+async fn listed_ids_with_control_characters_are_left_out() {
+    use super::test_support::{Reply, Server};
+    let list = serde_json::json!({ "data": [{ "id": "good" }, { "id": "bad\u{1b}[2J" }, { "id": "c1\u{9b}" }] });
+    let server = Server::new([Reply::json(200, &list)]);
+    let listed = super::test_support::registry("openai", &server);
+    let listed = listed.list("lab").await.unwrap();
+    let ids: Vec<&str> = listed.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(ids, ["good"]);
+}
+
+/// A fallback without a price is named; one with a price, or without a key, does not count.
+#[test]
+fn c19_an_unpriced_fallback_is_found() {
+    let fallback = |models: &str| {
+        let text = format!(
+            "[providers.spare]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+             [providers.locked]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"MISSING\"\n\
+             [providers.ollama]\nfallback = [{models}]\n"
+        );
+        let registry = registry(&text, &Environment::default());
+        registry.unpriced_fallback(&ModelName::new("ollama", "x"), &ModelPolicy::default())
+    };
+    assert_eq!(fallback("\"spare:y\""), Some(ModelName::new("spare", "y")));
+    assert_eq!(fallback("\"ollama:y\""), None);
+    assert_eq!(fallback("\"locked:y\""), None);
+}

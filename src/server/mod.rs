@@ -30,6 +30,7 @@ mod route_table;
 mod scheduler;
 mod sign_in;
 mod streams;
+mod test_calls;
 mod token_api;
 pub(crate) mod tokens;
 pub(crate) mod web;
@@ -75,6 +76,7 @@ use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
 pub(crate) use streams::StreamLimits;
 use streams::Streams;
+use test_calls::TestCalls;
 pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
@@ -118,6 +120,7 @@ pub(crate) struct App {
     pub auditor: Auditor,
     pub streams: Streams,
     pub probes: Probes,
+    pub test_calls: TestCalls,
     /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
@@ -182,6 +185,7 @@ pub(crate) async fn serve(
         auditor: Auditor::new(store.clone()),
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
+        test_calls: TestCalls::default(),
         context,
     });
     if openness == Openness::Everyone {

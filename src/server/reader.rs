@@ -306,7 +306,7 @@ impl Reader {
         } else {
             self.begin_turn(turn);
             if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
-                begun.voided = part.voided + 1;
+                begun.voided = part.voided.saturating_add(1);
             }
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text

@@ -502,3 +502,26 @@ fn m09_a_withheld_turn_is_not_replayed() {
         "{said}"
     );
 }
+
+/// P-09: the numbers in an event id are the client's, and may be any.
+#[test]
+fn p09_absurd_numbers_in_an_event_id_do_not_overflow() {
+    let largest = format!("0~s:{0}:{1}:{0:x}:{0}", u32::MAX, usize::MAX);
+    let mut reader = Reader::resuming(largest.parse().unwrap(), &[]);
+    let mut live = Live::after(0);
+    live.turns.push(LiveTurn {
+        step: "s".into(),
+        seat: "skeptic".into(),
+        round: 1,
+        model: "lab:x".into(),
+        restarts: 0,
+        reason: String::new(),
+        text: "all".into(),
+    });
+    let frames = reader.catch_up(&live).unwrap();
+    let texts: Vec<&str> = frames
+        .iter()
+        .map(|frame| frame.envelope.content.as_str())
+        .collect();
+    assert!(texts.contains(&"all"), "{texts:?}");
+}

@@ -72,6 +72,10 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(with = "BudgetRequest")]
     pub budget: Option<BudgetRequest>,
+    /// Sends text to providers even if it contains likely secrets, such as keys and tokens. The server's configuration has to
+    /// permit it (`limits.allow_secrets`).
+    #[serde(default)]
+    pub allow_secrets: bool,
     /// Seed for all randomness.
     #[serde(default)]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
@@ -239,6 +243,11 @@ impl NewDebate {
                 format!("unknown protocol '{}'; known: {known}", self.protocol),
             ));
         }
+        if self.allow_secrets && !limits.allow_secrets {
+            let message =
+                "this server does not permit allow_secrets: remove the secrets from the request";
+            faults.push(Fault::new("/allow_secrets", message));
+        }
         let requested = self.budget.unwrap_or_default().budget(&mut faults);
         let texts = self.sources.iter();
         let texts = texts.map(|source| (source.name.as_str(), source.text.as_str()));
@@ -263,6 +272,7 @@ impl NewDebate {
                 sources,
                 fallback_local: false,
                 policy: ModelPolicy::default(),
+                allow_secrets: self.allow_secrets,
             }),
             _ => Err(Problem::invalid(faults)),
         }

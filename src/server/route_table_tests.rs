@@ -25,6 +25,7 @@ use crate::server::quota::Quotas;
 use crate::server::rate_limit::Rate;
 use crate::server::scheduler::{Limits, Scheduler, Work};
 use crate::server::streams::{StreamLimits, Streams};
+use crate::server::test_calls::TestCalls;
 use crate::server::{openapi, router, routes, tokens};
 use crate::store::{Address, CreateRequest, Created, Reach, SessionTimeouts, Store};
 
@@ -90,6 +91,7 @@ impl TestServer {
                 check_interval: Duration::from_mins(1),
             }),
             probes: Probes::default(),
+            test_calls: TestCalls::default(),
             rules: routes().rules,
             quotas: Quotas::default(),
             auditor: Auditor::new(store.clone()),

@@ -15,6 +15,11 @@ pub(crate) fn resumed(own: Budget, requested: Budget, configured: Budget) -> Bud
     requested.or(own).within(configured)
 }
 
+/// Whether a request changes the limits that hold for a resumed debate. One above the configured limit changes nothing.
+pub(crate) fn has_new_limits(own: Budget, requested: Budget, configured: Budget) -> bool {
+    resumed(own, requested, configured) != resumed(own, Budget::default(), configured)
+}
+
 /// For each requested limit above the configured one: which limit holds.
 pub(crate) fn lowered(requested: Budget, configured: Budget) -> Vec<String> {
     let pairs = limits(requested).into_iter().zip(limits(configured));
@@ -33,6 +38,12 @@ pub(crate) fn lowered(requested: Budget, configured: Budget) -> Vec<String> {
 pub(crate) fn ran_out(past: &[Entry]) -> bool {
     let mut ends = past.iter().rev().filter_map(|entry| entry.event.ended());
     ends.next().is_some_and(|end| end.ran_out())
+}
+
+/// Whether a call of the debate was paid for at an unknown price.
+pub(crate) fn has_unknown_cost(past: &[Entry]) -> bool {
+    let mut calls = past.iter().filter_map(|entry| entry.event.call());
+    calls.any(|call| call.spent.cost.is_none() && call.spent.usage.total() > 0)
 }
 
 /// The limits of a debate that have to be raised before it can continue.
@@ -134,7 +145,7 @@ impl UsedUp {
     }
 
     /// The `budget` of a request that continues the debate, unless the configuration has to change first.
-    pub(crate) fn request(&self) -> Option<Value> {
+    pub(crate) fn request(&self) -> Option<Map<String, Value>> {
         let mut fields = Map::new();
         for reached in &self.0 {
             if reached.is_configured {
@@ -152,7 +163,7 @@ impl UsedUp {
             };
             fields.insert(name.into(), value);
         }
-        Some(Value::Object(fields))
+        Some(fields)
     }
 }
 

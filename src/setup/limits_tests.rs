@@ -70,6 +70,16 @@ fn c19_standing_limits_hold_on_resume() {
     assert_eq!(both, dollars(1.0).or(tokens(10)));
 }
 
+/// C-19: a wish above the configured limit is no new limit.
+#[test]
+fn c19_a_wish_above_the_ceiling_changes_nothing() {
+    let none = Budget::default();
+    assert!(!has_new_limits(tokens(15), tokens(20), tokens(15)));
+    assert!(has_new_limits(tokens(10), tokens(20), tokens(15)));
+    assert!(!has_new_limits(tokens(10), none, tokens(15)));
+    assert!(!has_new_limits(tokens(10), tokens(10), none));
+}
+
 /// C-19: a used-up limit names the commands that work; one token more is not used up.
 #[test]
 fn c19_a_used_up_limit_names_the_command_that_works() {
@@ -80,7 +90,10 @@ fn c19_a_used_up_limit_names_the_command_that_works() {
     assert_eq!(used_up.sentence(), sentence);
     let command = "roundtable resume 3f2a --max-tokens-total 9000";
     assert_eq!(used_up.commands("3f2a"), [command]);
-    assert_eq!(used_up.request(), Some(json!({ "max_tokens": 9_000 })));
+    assert_eq!(
+        used_up.request().map(serde_json::Value::Object),
+        Some(json!({ "max_tokens": 9_000 }))
+    );
     assert_eq!(UsedUp::of(&past, tokens(4_201), none, false), None);
 
     let used_up = UsedUp::of(&past, dollars(0.02), none, false).unwrap();
@@ -143,4 +156,24 @@ fn c19_a_lowered_limit_is_named() {
     assert_eq!(lowered(tokens(5_000), tokens(1_000)), [note]);
     assert!(lowered(tokens(1_000), tokens(1_000)).is_empty());
     assert!(lowered(Budget::default(), tokens(1_000)).is_empty());
+}
+
+/// C-19: calls at an unknown price cannot be counted against a cost limit; a call that was never answered costs nothing.
+#[test]
+fn c19_an_unknown_cost_so_far_is_noticed() {
+    let with = |cost: Option<Money>, input: u64| {
+        let mut past = ended("budget");
+        if let Event::StepFailed(step) = &mut past[0].event {
+            let step = Arc::make_mut(step);
+            step.call.spent.cost = cost;
+            step.call.spent.usage = Usage {
+                input,
+                ..Usage::default()
+            };
+        }
+        has_unknown_cost(&past)
+    };
+    assert!(with(None, 1));
+    assert!(!with(None, 0));
+    assert!(!with(Some(Money::ZERO), 1));
 }

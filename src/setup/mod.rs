@@ -5,8 +5,9 @@
 
 pub(crate) mod limits;
 mod seating;
+pub(crate) mod secrets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use roundtable_core::learning::Learned;
@@ -14,7 +15,7 @@ use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::embedder::Embedder;
-use roundtable_engine::event::{Seated, Setup};
+use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
 use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
@@ -53,6 +54,8 @@ pub(crate) struct DebateSpec {
     pub fallback_local: bool,
     /// Which models the caller may use.
     pub policy: ModelPolicy,
+    /// Sends likely secrets to providers instead of refusing the request.
+    pub allow_secrets: bool,
 }
 
 impl DebateSpec {
@@ -72,6 +75,7 @@ impl DebateSpec {
             sources: Vec::new(),
             fallback_local: false,
             policy: ModelPolicy::default(),
+            allow_secrets: false,
         }
     }
 }
@@ -107,6 +111,11 @@ pub(crate) async fn prepare(
     spec: DebateSpec,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
+    let secrets = if spec.allow_secrets {
+        Vec::new()
+    } else {
+        secrets::of_request(&spec)
+    };
     let DebateSpec {
         protocol,
         budget,
@@ -139,8 +148,11 @@ pub(crate) async fn prepare(
         progress,
     )
     .await?;
+    if !secrets.is_empty() && secrets::are_sent(&seating.seated, other_models(app, plan.embedder)) {
+        return Err(secrets::refused(secrets));
+    }
     check_context(&plan.question, &seating.models)?;
-    check_prices(&seating.seated, &seating.models, &budget, &policy)?;
+    check_prices(app, &seating.seated, &budget, &policy)?;
     let embedder = match plan.embedder {
         EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
@@ -187,6 +199,17 @@ fn beside_runtime<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// The models that read parts of a debate in addition to the seats.
+fn other_models(app: &AppContext, embedder: EmbedderUse) -> Vec<String> {
+    let embedder = match embedder {
+        EmbedderUse::None => None,
+        EmbedderUse::Optional | EmbedderUse::Measures => Some(app.embedder_name()),
+    };
+    let fast = app.config.tiers.fast.clone();
+    let models = embedder.into_iter().chain(fast);
+    models.map(|name| name.to_string()).collect()
+}
+
 /// Loads what the protocol is given next to the request: configuration, and results of earlier debates.
 async fn context<'a>(
     app: &'a AppContext,
@@ -229,6 +252,7 @@ pub(crate) async fn prepare_resume(
     policy: ModelPolicy,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
+    check_prices(app, &setup.seats, &budget, &policy)?;
     let seat_models = seating::find_again(app, &setup.seats, &policy, &progress.fetching).await?;
     let embedder = match &setup.embedder {
         Some(name) => {
@@ -295,32 +319,42 @@ fn check_context(question: &str, seat_models: &SeatModels) -> Result<(), Failure
     }
 }
 
-/// A cost limit cannot be enforced if a price is unknown.
+/// A cost limit cannot be enforced if a price is unknown, of a model or of its fallback.
 fn check_prices(
+    app: &AppContext,
     seated: &[Seated],
-    seat_models: &SeatModels,
     budget: &Budget,
     policy: &ModelPolicy,
 ) -> Result<(), Failure> {
     if budget.max_cost.is_none() && !policy.priced_only {
         return Ok(());
     }
-    let unknown = seated.iter().find(|seated| {
-        seat_models
-            .get(&seated.seat.name)
-            .is_some_and(|seat| seat.price.is_none())
-    });
-    match unknown {
-        None => Ok(()),
-        Some(seated) if policy.priced_only => Err(price_unknown(&seated.model)),
-        Some(seated) => Err(Failure::refused(vec![Fault::new(
+    let mut unknown = BTreeSet::new();
+    for seated in seated {
+        let name = app.config.model_name(&seated.model)?;
+        if app.models.price(&name).is_none() {
+            unknown.insert(name.to_string());
+        } else if let Some(fallback) = app.models.unpriced_fallback(&name, policy) {
+            unknown.insert(format!("{fallback}, a fallback of {},", name.provider()));
+        }
+    }
+    if let Some(model) = unknown.first().filter(|_| policy.priced_only) {
+        return Err(price_unknown(model));
+    }
+    let faults = unknown.into_iter().map(|model| {
+        Fault::new(
             "/budget/max_cost",
             format!(
-                "the price of {} is unknown, so --max-cost cannot be enforced: add the price to prices.toml in your configuration \
-                 folder, or use --max-tokens-total",
-                seated.model
+                "the price of {model} is unknown, so --max-cost cannot be enforced: add the price to prices.toml in your configuration \
+                 folder, or use --max-tokens-total"
             ),
-        )])),
+        )
+    });
+    let faults: Vec<Fault> = faults.collect();
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::refused(faults))
     }
 }
 
@@ -330,6 +364,24 @@ pub(crate) fn price_unknown(model: &str) -> Failure {
         "the price of {model} is unknown, and what this token may spend is limited: use another model, or have the price added \
          to prices.toml on the server"
     ))
+}
+
+/// Like [`check_prices`], for a stored debate: the cost so far has to be known too.
+pub(crate) fn check_resumed_prices(
+    app: &AppContext,
+    setup: &Setup,
+    budget: &Budget,
+    past: &[Entry],
+) -> Result<(), Failure> {
+    check_prices(app, &setup.seats, budget, &ModelPolicy::default())?;
+    if budget.max_cost.is_some() && limits::has_unknown_cost(past) {
+        let message = "the cost of this debate so far is unknown, so --max-cost cannot be enforced: use --max-tokens-total";
+        return Err(Failure::refused(vec![Fault::new(
+            "/budget/max_cost",
+            message,
+        )]));
+    }
+    Ok(())
 }
 
 /// Notes for the user if no embedder is available.

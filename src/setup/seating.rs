@@ -113,7 +113,7 @@ pub(super) async fn find_again(
 }
 
 /// The model that puts invalid replies into their schema: the configured fast tier, or that of a seat of the fast tier. `None`
-/// leaves it to each seat's own model; so does a model whose price is unknown, if the cost is limited.
+/// leaves it to each seat's own model; so does a model whose price, or whose fallback's price, is unknown, if the cost is limited.
 pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
     let configured = app.config.tiers.fast.as_ref();
     // The embedded model would have to be loaded, and its own replies always fit.
@@ -135,11 +135,13 @@ pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<
         }
     };
     // A token that may not use it has each seat's own model put its replies into form.
-    let is_allowed = |name: &ModelName| prepared.policy.allows(name);
-    app.config.model_name(&fast.name).ok().filter(is_allowed)?;
-    let is_limited = prepared.budget.max_cost.is_some() || prepared.policy.priced_only;
-    let is_affordable = !is_limited || fast.seat_model.price.is_some();
-    is_affordable.then_some(fast)
+    let policy = &prepared.policy;
+    let name = app.config.model_name(&fast.name).ok();
+    let name = name.filter(|name| policy.allows(name))?;
+    let has_prices =
+        || fast.seat_model.price.is_some() && app.models.unpriced_fallback(&name, policy).is_none();
+    let is_limited = prepared.budget.max_cost.is_some() || policy.priced_only;
+    (!is_limited || has_prices()).then_some(fast)
 }
 
 async fn seat(

@@ -61,7 +61,7 @@ fn m15_a_reader_that_hangs_or_dies_is_an_error() {
         "cat > /dev/null; echo no",
         "echo '{\"Ok\":[\"a'",
     ] {
-        let answer = ask(child(script), &[b'x'; 500_000], TIMEOUT);
+        let answer = ask(child(script), &vec![b'x'; 500_000], TIMEOUT);
         assert!(
             matches!(&answer, Err(SourceError::BrokenPdf(why)) if why.contains("too much memory")),
             "{script}: {answer:?}"

@@ -275,8 +275,13 @@ fn prices_in_the_working_folder_are_not_trusted() {
         "prices.toml",
         "[prices.lab]\nx = { input = 0.0, output = 0.0 }\n",
     );
-    home.ask(&["--max-cost", "0.5"])
-        .expect(2, &["the price of lab:x is unknown"]);
+    home.run(&["config", "trust"]).expect(0, &[]);
+    let found = home
+        .command(&["ask", "Why?", "--model", "lab:x", "--max-cost", "0.5"])
+        .env_remove("ROUNDTABLE_CONFIG")
+        .output()
+        .unwrap();
+    crate::harness::finished(found).expect(2, &["the price of lab:x is unknown"]);
     home.ask(&[
         "--max-cost",
         "0.5",

@@ -123,9 +123,10 @@ fn command_lines() -> Vec<(Vec<String>, u64)> {
 #[test]
 fn b04_every_command_line_of_the_deployment_is_valid() {
     let home = Home::empty();
-    let first_token = words(&container("first-token")["args"]);
+    let first_token = &pods()["first-token"]["spec"];
+    let steps = ["initContainers", "containers"].map(|kind| words(&first_token[kind][0]["args"]));
     let all = command_lines().into_iter().map(|(args, _)| args);
-    for args in all.chain([first_token]) {
+    for args in all.chain(steps) {
         let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
         // Last, so that all arguments before it are parsed.
         args.push("--help");
@@ -257,7 +258,16 @@ fn b04_every_pod_is_restricted() {
             context["seccompProfile"]["type"], "RuntimeDefault",
             "{name}"
         );
-        for container in pod["containers"].as_array().unwrap() {
+        let prepares = pod["initContainers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        for container in pod["containers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .chain(&prepares)
+        {
             let context = json!({
                 "allowPrivilegeEscalation": false,
                 "readOnlyRootFilesystem": true,
@@ -366,8 +376,11 @@ fn b04_images_have_a_version() {
         .collect();
     assert_eq!(names["roundtable"], version);
     for (name, template) in pods() {
-        let image = template["spec"]["containers"][0]["image"].as_str().unwrap();
-        assert!(names.contains_key(image), "{name}: {image} has no version");
+        let pod = &template["spec"];
+        for container in [&pod["containers"][0], &pod["initContainers"][0]] {
+            let image = container["image"].as_str().unwrap_or("roundtable");
+            assert!(names.contains_key(image), "{name}: {image} has no version");
+        }
     }
     for name in ["server", "worker"] {
         assert_eq!(service(name)["image"], format!("roundtable:{version}"));
@@ -440,6 +453,7 @@ fn b04_the_health_check_of_compose_tells_a_ready_server() {
     };
     let model = Server::good();
     let home = Home::with(&model);
+    home.token("run");
     let serving = Serving::start(&home, &["--host", "localhost"]);
     assert!(passes(&serving.address));
     let address = serving.address.clone();

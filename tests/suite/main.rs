@@ -31,6 +31,7 @@ mod learning;
 mod on_postgres;
 mod ownership;
 mod panel;
+mod paying;
 mod requirements;
 mod resume;
 mod server_access;

@@ -208,3 +208,44 @@ fn m15_unreadable_files_are_rejected() {
     );
     assert!(server.heard().is_empty());
 }
+
+/// A PDF file with one page that has this text.
+fn pdf(text: &str) -> String {
+    let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [4 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_owned(),
+        "<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>"
+            .to_owned(),
+        format!(
+            "<< /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        ),
+    ];
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut table = "xref\n0 6\n0000000000 65535 f \n".to_owned();
+    for (number, object) in (1..).zip(&objects) {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+    }
+    let start = file.len();
+    file + &format!("{table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n")
+}
+
+/// M-15: the text of a PDF file reaches the seats, through the process that reads it.
+#[test]
+fn m15_a_pdf_file_is_searched() {
+    let server = Server::start(|request, _| researcher(request));
+    let home = Home::with(&server);
+    let text = "Bursts reach 900 writes a second on Mondays.";
+    home.write("load.pdf", &pdf(text));
+    let run = debate(&home, "lab:qwen3:32b", &["--json", "--source", "load.pdf"]);
+    run.expect(0, &[]);
+    let heard = server.heard();
+    let found = heard.iter().flat_map(|request| answers(request));
+    let mut found = found.filter(|answer| answer.contains(text));
+    let first = found.next().unwrap();
+    assert!(first.contains("load.pdf:p1"), "{first}");
+}

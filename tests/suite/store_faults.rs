@@ -103,6 +103,7 @@ fn c08_a_debate_stops_on_a_full_disk_and_continues_with_space() {
         .current_dir(home.path())
         .env_clear()
         .env("HOME", home.path())
+        .env("ROUNDTABLE_CONFIG", "roundtable.toml")
         .env("ROUNDTABLE_SOURCES", "nowhere")
         .stdin(Stdio::null())
         .stderr(Stdio::null());

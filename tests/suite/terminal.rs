@@ -25,6 +25,7 @@ fn on_a_terminal(home: &Home, args: &[&str]) -> Run {
         .env("HOME", home.path())
         .env("TERM", "xterm-256color")
         .env("PATH", "/usr/bin:/bin")
+        .env("ROUNDTABLE_CONFIG", "roundtable.toml")
         .env("ROUNDTABLE_SOURCES", "nowhere")
         .stdin(Stdio::null());
     finished(command.output().unwrap())

@@ -27,6 +27,7 @@ pub mod opposition;
 pub mod panel;
 pub mod quality;
 pub mod scale;
+pub mod secrets;
 pub mod shortening;
 pub mod similarity;
 pub mod sources;

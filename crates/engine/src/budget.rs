@@ -107,6 +107,11 @@ impl BudgetTracker {
         }
     }
 
+    /// Whether a cost limit rules out a model with this price: what cannot be counted cannot be limited.
+    pub(crate) fn rules_out(&self, price: Option<&Price>) -> bool {
+        self.budget.max_cost.is_some() && price.is_none()
+    }
+
     /// Adds what was spent, also by earlier runs.
     pub(crate) fn add(&self, spent: &Spent) {
         self.with(|totals| {

@@ -290,6 +290,9 @@ pub enum ModelError {
     BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
+    /// The cost of the call could not be counted against the limit.
+    #[error("not called under a cost limit ({detail})")]
+    Unpriced { detail: String },
 }
 
 /// 408 is the server's own timeout; 200 comes with an error in place of a reply.
@@ -316,7 +319,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => false,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => false,
         }
     }
 
@@ -343,7 +347,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => None,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => None,
         }
     }
 }

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use super::{Job, Scheduler, SchedulerError, log};
 use crate::clock;
-use crate::setup::limits::{self, UsedUp};
+use crate::setup::{
+    self,
+    limits::{self, UsedUp},
+};
 use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
 
 /// How long a command waits for a debate to start or stop, or for the outcome from another process.
@@ -44,6 +47,7 @@ impl Scheduler {
         text: String,
         by: Option<String>,
     ) -> Result<u32, SchedulerError> {
+        self.check_secrets("/text", &text)?;
         if let Some(table) = self.wait_for_table(id).await {
             return Ok(table.say(text, by).await?);
         }
@@ -67,6 +71,14 @@ impl Scheduler {
         let lease = self.claim_stopped(id).await?;
         let journal = lease.journal();
         Ok(say_offline(journal.as_ref(), clock::now(), text, by).await?)
+    }
+
+    /// Words of clients go to the providers like a question.
+    fn check_secrets(&self, at: &str, text: &str) -> Result<(), SchedulerError> {
+        if self.context.config.limits.allow_secrets {
+            return Ok(());
+        }
+        setup::secrets::check_words(at, text).map_err(SchedulerError::Failed)
     }
 
     /// Pauses a debate before its next round.
@@ -104,6 +116,7 @@ impl Scheduler {
         by: Option<String>,
         note: Option<String>,
     ) -> Result<State, SchedulerError> {
+        self.check_secrets("/note", note.as_deref().unwrap_or_default())?;
         let slot = self.reserve()?;
         let state = self.debate_state(id).await?;
         if state != State::Waiting {
@@ -200,7 +213,9 @@ impl Scheduler {
         let configured = self.context.config.limits.budget();
         let budget = limits::resumed(own, requested, configured);
         let past = self.store.entries(id).await?;
-        let has_new_limits = requested != Budget::default();
+        setup::check_resumed_prices(&self.context, &setup, &budget, &past)
+            .map_err(SchedulerError::Failed)?;
+        let has_new_limits = limits::has_new_limits(own, requested, configured);
         let Some(used_up) = UsedUp::of(&past, budget, configured, has_new_limits) else {
             return Ok(budget);
         };

@@ -96,7 +96,7 @@ async fn a_panic_ends_the_debate_as_failed_and_frees_its_slot() {
         create(&scheduler, &context).await,
     ];
     for id in debates {
-        scheduler.wait_for(id, Duration::from_secs(60)).await;
+        scheduler.wait_for(id, Duration::from_mins(1)).await;
         assert!(!scheduler.has(id));
         let row = store.get(id).await.unwrap().unwrap();
         assert_eq!(row.state, State::Failed);

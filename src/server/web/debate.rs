@@ -8,6 +8,7 @@ use roundtable_engine::transcript::{Transcript, option_label};
 use super::{Choice, Frame};
 use crate::format::{cost, grouped};
 use crate::render::{self, Roles};
+use crate::setup::limits::UsedUp;
 
 pub(crate) struct DebateView {
     /// Number of the last journal entry on the page; the event stream continues after it.
@@ -24,8 +25,23 @@ pub(crate) struct DebateView {
     query: Option<QueryView>,
     /// Label of the resume button, if the debate can be resumed.
     resume: Option<&'static str>,
+    /// Limits that have to be raised to resume it.
+    budget: Option<BudgetForm>,
     ratings: Vec<Choice>,
     comment: String,
+}
+
+struct BudgetForm {
+    why: String,
+    /// Empty if the server's configuration has to allow more first.
+    fields: Vec<BudgetField>,
+}
+
+struct BudgetField {
+    name: &'static str,
+    label: &'static str,
+    /// A value that is enough.
+    suggestion: String,
 }
 
 struct SeatView {
@@ -93,6 +109,7 @@ impl DebateView {
                 State::Partial | State::Failed => Some("Retry failed steps"),
                 State::Queued | State::Running | State::Waiting | State::Complete => None,
             },
+            budget: None,
             ratings: (1..=10)
                 .map(|rating| Choice {
                     value: rating.to_string(),
@@ -108,6 +125,11 @@ impl DebateView {
 
     fn is_rated(&self) -> bool {
         self.ratings.iter().any(|rating| rating.is_chosen)
+    }
+
+    fn can_resume(&self) -> bool {
+        let budget = self.budget.as_ref();
+        budget.is_none_or(|budget| !budget.fields.is_empty())
     }
 
     /// Shows in the status which seats are in mid-turn.
@@ -133,6 +155,12 @@ impl DebateView {
         self
     }
 
+    /// Asks for new limits before the debate is resumed.
+    pub(crate) fn needing_budget(mut self, used_up: Option<&UsedUp>) -> Self {
+        self.budget = used_up.map(BudgetForm::new);
+        self
+    }
+
     pub(crate) fn page(self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
         let page = Page {
             frame,
@@ -148,6 +176,33 @@ impl DebateView {
             view: self,
         };
         panels.render().unwrap_or_default()
+    }
+}
+
+impl BudgetForm {
+    fn new(used_up: &UsedUp) -> Self {
+        const LABELS: [(&str, &str); 3] = [
+            ("max_tokens", "New limit in tokens"),
+            ("max_cost", "New limit in US dollars"),
+            ("max_seconds", "New limit in seconds"),
+        ];
+        let request = used_up.request();
+        let remedy = match request {
+            Some(_) => "Set a higher limit to continue.",
+            None => "The server's configuration has to allow more first.",
+        };
+        let request = request.unwrap_or_default();
+        let fields = LABELS.into_iter().filter_map(|(name, label)| {
+            Some(BudgetField {
+                name,
+                label,
+                suggestion: request.get(name)?.to_string(),
+            })
+        });
+        Self {
+            why: format!("Not resumable as it is: {}. {remedy}", used_up.sentence()),
+            fields: fields.collect(),
+        }
     }
 }
 

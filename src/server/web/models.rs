@@ -7,6 +7,8 @@ use super::Frame;
 pub(crate) struct ModelsView {
     pub problems: Vec<String>,
     pub test: Option<TestResult>,
+    /// What test calls have used.
+    pub test_account: Option<String>,
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,
     pub providers: Vec<ProviderRow>,

@@ -1,14 +1,11 @@
 //! Routes of the pages, and what their handlers share.
 
-use std::sync::Arc;
-
 use axum::extract::{Extension, Path, Query};
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::home::DiscoveryCache;
 use super::handlers::{audit, debate, debates, home, models, tokens};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
@@ -22,7 +19,7 @@ use crate::store::Scope;
 pub(super) type MaybeCaller = Option<Extension<Caller>>;
 
 pub(crate) fn routes() -> Routes {
-    let Routes { router, rules } = Routes::default()
+    Routes::default()
         .get("/", read(Visible), home::show)
         .get("/debates", read(Visible), debates::list)
         .post("/debates", run(Visible), home::start)
@@ -60,11 +57,7 @@ pub(crate) fn routes() -> Routes {
         .get("/audit", admin(All), audit::list)
         .get("/sign-in", PUBLIC, sign_in)
         .get("/assets/{file}", PUBLIC, asset)
-        .get("/favicon.ico", PUBLIC, favicon);
-    Routes {
-        router: router.layer(Extension(Arc::<DiscoveryCache>::default())),
-        rules,
-    }
+        .get("/favicon.ico", PUBLIC, favicon)
 }
 
 pub(crate) fn frame(tab: &'static str, caller: Option<&Caller>) -> Frame {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{container, folder, words};
+use super::{container, folder, pods, words};
 use crate::harness::postgres::Database;
 use crate::harness::{Home, Server, Serving};
 
@@ -92,6 +92,9 @@ fn b04_kubernetes_starts_by_its_own_instructions() {
     let refused = installed.program(&home, "server", &bind).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "without a token");
 
+    let migrate = words(&pods()["first-token"]["spec"]["initContainers"][0]["args"]);
+    let migrate: Vec<&str> = migrate.iter().map(String::as_str).collect();
+    run(&mut installed.program(&home, "first-token", &migrate));
     let (token, file) = secret_file(&home, "a");
     let (_, other_file) = secret_file(&home, "b");
     let args = words(&container("first-token")["args"]);
@@ -112,6 +115,12 @@ fn b04_kubernetes_starts_by_its_own_instructions() {
     assert_eq!(serving.get("/api/v1/debates").status, 200);
     serving.token = Some(format!("rt_{}", "b".repeat(64)));
     assert_eq!(serving.get("/api/v1/debates").status, 401);
+
+    // Applied again after it was revoked: it does not come back.
+    run(&mut installed.program(&home, "server", &["token", "revoke", "first"]));
+    assert_eq!(add(&file), "");
+    let listed = run(&mut installed.program(&home, "server", &["token", "list", "--json"]));
+    assert_eq!(listed.trim(), "[]");
 }
 
 /// C-10: without its password, or with a wrong one, the role cannot connect; a password file works as well as a variable.

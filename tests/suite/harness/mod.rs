@@ -150,6 +150,10 @@ impl Home {
             .env("HOME", self.path())
             .env("ROUNDTABLE_SOURCES", "nowhere")
             .stdin(Stdio::null());
+        // Named, so that all of its sections count: a file that is only found in the working folder is not trusted.
+        if self.path().join("roundtable.toml").exists() {
+            command.env("ROUNDTABLE_CONFIG", "roundtable.toml");
+        }
         command
     }
 

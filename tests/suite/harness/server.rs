@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +74,7 @@ pub(crate) struct Server {
     heard: Arc<Mutex<Vec<Value>>>,
     #[allow(dead_code, reason = "for the benchmarks")]
     calls: Arc<Mutex<Vec<Span>>>,
+    listings: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -85,10 +87,12 @@ impl Server {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
         let calls: Arc<Mutex<Vec<Span>>> = Arc::default();
+        let listings: Arc<AtomicUsize> = Arc::default();
         let recorder = Recorder {
             heard: Arc::clone(&heard),
             counts: Arc::default(),
             calls: Arc::clone(&calls),
+            listings: Arc::clone(&listings),
         };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -103,7 +107,12 @@ impl Server {
                 });
             }
         });
-        Self { port, heard, calls }
+        Self {
+            port,
+            heard,
+            calls,
+            listings,
+        }
     }
 
     /// Replies with `good`.
@@ -133,6 +142,12 @@ impl Server {
         self.heard.lock().unwrap().len()
     }
 
+    /// How often its models were listed.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn listings(&self) -> usize {
+        self.listings.load(Ordering::SeqCst)
+    }
+
     /// The schema names of all requests, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(schema_name).collect()
@@ -152,6 +167,7 @@ struct Recorder {
     /// Requests per schema.
     counts: Arc<Mutex<HashMap<String, usize>>>,
     calls: Arc<Mutex<Vec<Span>>>,
+    listings: Arc<AtomicUsize>,
 }
 
 fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::io::Result<()> {
@@ -165,6 +181,7 @@ fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::
             return Ok(());
         };
         if path.ends_with("/models") {
+            recorder.listings.fetch_add(1, Ordering::SeqCst);
             take(&mut reader, UNREAD.min(body.len()))?;
             let list = json!({ "data": [{ "id": "x", "created": 1 }] }).to_string();
             plain(

@@ -482,6 +482,9 @@ impl<T: Reply> Calls<'_, '_, T> {
                     }
                 }
                 Some(Ok(Delta::Instead(fallback))) => {
+                    if let Some(error) = self.unpriced(&fallback) {
+                        break Err(error);
+                    }
                     self.spent.retries += 1;
                     text.clear();
                     calls.clear();
@@ -536,6 +539,18 @@ impl<T: Reply> Calls<'_, '_, T> {
             calls,
             finish,
             spent: Spent::default(),
+        })
+    }
+
+    /// The error if a cost limit rules the fallback out. Its stream is then dropped before its first request.
+    fn unpriced(&self, fallback: &Instead) -> Option<ModelError> {
+        let tracker = &self.ask.table.budget_tracker;
+        let is_ruled_out = tracker.rules_out(fallback.price.as_ref());
+        is_ruled_out.then(|| ModelError::Unpriced {
+            detail: format!(
+                "{}; the price of the fallback {} is unknown",
+                fallback.because, fallback.model
+            ),
         })
     }
 

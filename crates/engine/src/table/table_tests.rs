@@ -84,6 +84,13 @@ impl Model for FixedDeltas {
 }
 
 async fn ask_with(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
+    ask_within(Budget::default(), deltas).await
+}
+
+async fn ask_within(
+    budget: Budget,
+    deltas: Vec<Delta>,
+) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
     let journal = Arc::<MemoryJournal>::default();
     let mut deps = deps(
         &Scripted::new(good_script),
@@ -92,9 +99,7 @@ async fn ask_with(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Openin
     for seat_model in deps.seat_models.values_mut() {
         seat_model.model = Arc::new(FixedDeltas(deltas.clone()));
     }
-    let table = Table::open(setup("Why?"), Budget::default(), deps)
-        .await
-        .unwrap();
+    let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
     let turn = opening(&table, "proposer").send().await.unwrap();
     (journal, turn)
 }
@@ -141,6 +146,36 @@ async fn c07_a_fallback_model_is_recorded_in_the_journal() {
             entry["spent"]["cost"]
         ])
     );
+}
+
+/// C-19: under a cost limit, a fallback whose price is unknown is not called; without one it answers, at an unknown cost.
+#[tokio::test]
+async fn c19_a_fallback_without_a_price_is_not_called_under_a_cost_limit() {
+    let deltas = vec![
+        Delta::Instead(Box::new(Instead {
+            model: "spare:y".into(),
+            because: "test:scripted: gone".into(),
+            price: None,
+        })),
+        Delta::Text(good_opening()),
+        used(1_000, 1_000),
+        Delta::Finish(Finish::Stop),
+    ];
+    let limited = Budget {
+        max_cost: Money::from_dollars(1.0),
+        ..Budget::default()
+    };
+    let (journal, turn) = ask_within(limited, deltas.clone()).await;
+    assert!(turn.is_none());
+    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    assert_eq!(
+        "not called under a cost limit (test:scripted: gone; the price of the fallback spare:y is unknown)",
+        entry["reason"]
+    );
+    let (journal, turn) = ask_with(deltas).await;
+    assert!(turn.is_some());
+    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    assert_eq!(serde_json::Value::Null, entry["spent"]["cost"]);
 }
 
 fn good_opening() -> String {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use roundtable_engine::budget::Budget;
-use roundtable_engine::event::{Entry, Event};
+use roundtable_engine::event::{Entry, Event, State as DebateState};
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::Transcript;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{frame, page, redirect_to_debate};
+use super::home::number;
 use crate::clock;
 use crate::format::short;
 use crate::render;
@@ -20,8 +21,10 @@ use crate::server::access::Caller;
 use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
+use crate::server::requests::BudgetRequest;
 use crate::server::rest;
 use crate::server::{App, off_runtime};
+use crate::setup::limits::UsedUp;
 use crate::store::{DebateRow, Scope};
 
 /// The current state of a debate.
@@ -31,6 +34,8 @@ struct LoadedDebate {
     report: Report,
     /// Seats in mid-turn.
     speaking: Vec<String>,
+    /// The limits that need a higher value before the debate can be resumed.
+    used_up: Option<UsedUp>,
 }
 
 impl LoadedDebate {
@@ -43,6 +48,7 @@ impl LoadedDebate {
         DebateView::new(&self.transcript, right)
             .speaking(&self.transcript, &self.speaking)
             .pausing(app.scheduler.is_pause_requested(self.row.id))
+            .needing_budget(self.used_up.as_ref())
     }
 }
 
@@ -59,6 +65,7 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
             event: Event::Opened(Arc::new(setup)),
         });
     }
+    let used_up = used_up(app, &row, &entries).await?;
     let speaking = add_live_state(app, &row, &mut entries);
     let transcript = Transcript::of(&row.id.to_string(), &entries)
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
@@ -68,7 +75,35 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         row,
         transcript,
         speaking,
+        used_up,
     })
+}
+
+async fn used_up(app: &App, row: &DebateRow, entries: &[Entry]) -> Result<Option<UsedUp>, Problem> {
+    let is_resumable = matches!(
+        row.state,
+        DebateState::Partial | DebateState::Failed | DebateState::Cancelled
+    );
+    if !is_resumable {
+        return Ok(None);
+    }
+    let configured = app.context.config.limits.budget();
+    let own = match app.store.budget(row.id).await? {
+        Some(own) => own,
+        None => entries
+            .iter()
+            .find_map(|entry| match &entry.event {
+                Event::Opened(setup) => Some(setup.budget),
+                _ => None,
+            })
+            .unwrap_or_default(),
+    };
+    Ok(UsedUp::of(
+        entries,
+        own.within(configured),
+        configured,
+        false,
+    ))
 }
 
 /// Adds rounds that have begun and are not in the journal yet. Returns the seats in mid-turn.
@@ -185,13 +220,39 @@ pub(crate) async fn cancel(
     Ok(redirect_to_debate(&id))
 }
 
+/// New limits, for a debate that has used up its own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_field_names, reason = "the names of the API's `budget`")]
+pub(crate) struct ResumeForm {
+    max_tokens: String,
+    max_cost: String,
+    max_seconds: String,
+}
+
 pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
-    rest::resume_within(&app, &caller, &row, Budget::default()).await?;
+    // Without a form no limit is raised.
+    let form = form.map(|Form(form)| form).unwrap_or_default();
+    let mut faults = Vec::new();
+    let requested = BudgetRequest {
+        max_tokens: number(&form.max_tokens, "number of tokens", &mut faults),
+        max_cost: number(&form.max_cost, "cost", &mut faults),
+        max_seconds: number(&form.max_seconds, "number of seconds", &mut faults),
+    };
+    let requested = requested.budget(&mut faults);
+    if !faults.is_empty() {
+        return Err(Problem::invalid(faults));
+    }
+    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
+        return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
+    }
     Ok(redirect_to_debate(&id))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::extract::{Extension, Form, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -12,7 +12,6 @@ use roundtable_engine::data::{DataError, DataKind};
 use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
-use tokio::sync::Mutex;
 
 use super::super::Choice;
 use super::super::debates::Row;
@@ -24,7 +23,7 @@ use super::super::home::{
 use super::super::routes::{frame, page, redirect_to_debate};
 use crate::failure::{Failure, Fault};
 use crate::format::short;
-use crate::models::{Discovery, ModelPreferences, Search, discover};
+use crate::models::{Discovery, discover_within};
 use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::problem::Problem;
@@ -32,35 +31,25 @@ use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
 use crate::store::{self, Created, Filter, TokenLimits};
 
-/// Discovered models are reused for this long.
-const CACHE_TTL: Duration = Duration::from_mins(2);
 /// Limit on the time that a page waits for the providers' lists of models.
-const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
+pub(super) const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Number of earlier debates that an estimate is based on.
 const ESTIMATE_SAMPLE: u32 = 5;
 const RECENT_DEBATES: u32 = 5;
 const MAX_MODELS_PER_PROVIDER: usize = 60;
 
-/// The models that providers offer, between two requests.
-#[derive(Default)]
-pub(crate) struct DiscoveryCache {
-    last: Mutex<Option<(Instant, Discovery)>>,
-}
-
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    Extension(cache): Extension<Arc<DiscoveryCache>>,
     Extension(caller): Extension<Caller>,
     Query(form): Query<StartForm>,
 ) -> Result<Response, Problem> {
-    let options = form_options(&app, &caller, &cache, &form).await?;
+    let options = form_options(&app, &caller, &form).await?;
     let view = HomeView::new(options, form);
     Ok(page(view.page(frame("ask", Some(&caller)))))
 }
 
 pub(crate) async fn start(
     State(app): State<Arc<App>>,
-    Extension(cache): Extension<Arc<DiscoveryCache>>,
     Extension(caller): Extension<Caller>,
     Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
@@ -71,7 +60,7 @@ pub(crate) async fn start(
         )),
         Err(problem) => {
             // The form is shown again with everything that was typed.
-            let mut view = HomeView::new(form_options(&app, &caller, &cache, &form).await?, form);
+            let mut view = HomeView::new(form_options(&app, &caller, &form).await?, form);
             view.problems = problem.messages();
             let body = view.page(frame("ask", Some(&caller)));
             Ok((problem.status(), page(body)).into_response())
@@ -122,6 +111,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
             max_cost,
             max_seconds: minutes.map(|minutes| minutes * 60.0),
         }),
+        allow_secrets: false,
         seed: None,
     })
 }
@@ -141,7 +131,11 @@ fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn number<N: std::str::FromStr>(text: &str, what: &str, faults: &mut Vec<Fault>) -> Option<N> {
+pub(super) fn number<N: std::str::FromStr>(
+    text: &str,
+    what: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<N> {
     let text = non_empty(text)?;
     let number = text.parse().ok();
     if number.is_none() {
@@ -156,10 +150,9 @@ fn number<N: std::str::FromStr>(text: &str, what: &str, faults: &mut Vec<Fault>)
 async fn form_options(
     app: &App,
     caller: &Caller,
-    cache: &DiscoveryCache,
     form: &StartForm,
 ) -> Result<FormOptions, Problem> {
-    let discovery = cached_discovery(app, cache).await;
+    let discovery = discover_within(&app.context.models, DISCOVERY_TIMEOUT).await;
     let default = discovery.deliberate.as_ref();
     let price = default.and_then(|choice| app.context.models.price(&choice.model));
     let recent = Filter {
@@ -240,22 +233,4 @@ fn provider_models(discovery: &Discovery, limits: &TokenLimits) -> Vec<ProviderM
         })
         .filter(|provider| !provider.models.is_empty())
         .collect()
-}
-
-/// Asks the providers for their models, unless the cache is fresh. If they are too slow, the configuration alone is used.
-async fn cached_discovery(app: &App, cache: &DiscoveryCache) -> Discovery {
-    let mut last = cache.last.lock().await;
-    if let Some((at, discovery)) = last.as_ref()
-        && at.elapsed() < CACHE_TTL
-    {
-        return discovery.clone();
-    }
-    let preferences = ModelPreferences::default();
-    let search = discover(&app.context.models, &preferences, Search::Everything);
-    let discovery = match tokio::time::timeout(DISCOVERY_TIMEOUT, search).await {
-        Ok(discovery) => discovery,
-        Err(_) => discover(&app.context.models, &preferences, Search::FirstFit).await,
-    };
-    *last = Some((Instant::now(), discovery.clone()));
-    discovery
 }

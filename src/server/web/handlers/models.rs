@@ -11,17 +11,18 @@ use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
+use super::home::DISCOVERY_TIMEOUT;
 use crate::clock;
-use crate::config::Origin;
-use crate::failure::Failure;
-use crate::format::{counted, duration, per_million, short};
-use crate::model_probe::{Trial, trial};
-use crate::models::{Choice, ModelPreferences, Search, discover};
-use crate::server::App;
+use crate::config::{ModelName, Origin};
+use crate::format::{counted, duration, money, per_million, short};
+use crate::model_probe::{MAX_TEST_USAGE, trial};
+use crate::models::{Choice, discover_within};
 use crate::server::access::Caller;
 use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
 use crate::server::scheduler::progress_sink;
+use crate::server::test_calls::TEST_TIMEOUT;
+use crate::server::{App, log};
 use crate::setup::{check_allowed, price_unknown};
 use crate::store::{AuditOutcome, Scope};
 
@@ -32,8 +33,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Re
 
 async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     let context = &app.context;
-    let preferences = ModelPreferences::default();
-    let discovery = discover(&context.models, &preferences, Search::Everything).await;
+    let discovery = discover_within(&context.models, DISCOVERY_TIMEOUT).await;
     let can_test = may(caller, Scope::Run);
     // The reasons name addresses and environment variables.
     let is_admin = may(caller, Scope::Admin);
@@ -52,6 +52,7 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     ModelsView {
         problems: Vec::new(),
         test: None,
+        test_account: app.test_calls.summary(),
         tiers: vec![
             tier("Deliberate tier", discovery.deliberate.as_ref()),
             tier("Fast tier", discovery.fast.as_ref()),
@@ -124,72 +125,100 @@ pub(crate) struct TestForm {
 
 pub(crate) async fn test(
     State(app): State<Arc<App>>,
-    caller: MaybeCaller,
+    caller: Extension<Caller>,
     Form(form): Form<TestForm>,
 ) -> Response {
+    let Extension(known) = caller.clone();
+    let caller = Some(caller);
+    let (status, mut result) = run_test(&app, &known, &form.model).await;
+    if !result.succeeded && status == StatusCode::OK && !may(&caller, Scope::Admin) {
+        // The message may name the provider's address.
+        "the model did not answer; an administrator sees the reason here"
+            .clone_into(&mut result.text);
+    }
     let mut view = view(&app, &caller).await;
-    let started = Instant::now();
-    let tested = match caller.as_deref() {
-        Some(caller) => test_within(&app, caller, &form.model).await,
-        None => Err(Problem::internal("a test call without a caller")),
-    };
     let recorded = AuditNote {
         subject: Some(short(&form.model, 200)),
-        outcome: tested.is_err().then_some(AuditOutcome::Refused),
+        outcome: (status != StatusCode::OK).then_some(AuditOutcome::Refused),
         ..AuditNote::default()
     };
-    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let status = tested
-        .as_ref()
-        .err()
-        .map_or(StatusCode::OK, Problem::status);
-    view.test = Some(match tested {
-        Ok(Ok(Trial { model, reply, .. })) => {
-            let (reply, elapsed) = (short(&reply, 60), duration(elapsed_ms));
-            TestResult {
-                text: format!("{model} answered {reply} in {elapsed}"),
-                succeeded: true,
-            }
-        }
-        Ok(Err(failure)) => TestResult {
-            // The message may name the provider's address.
-            text: if may(&caller, Scope::Admin) {
-                failure.message().to_owned()
-            } else {
-                "the model did not answer; an administrator sees the reason here".to_owned()
-            },
-            succeeded: false,
-        },
-        Err(problem) => TestResult {
-            text: problem.detail().to_owned(),
-            succeeded: false,
-        },
-    });
-    let body = page(view.page(frame("models", caller.as_deref())));
-    (status, Extension(recorded), body).into_response()
+    view.test = Some(result);
+    let page = page(view.page(frame("models", caller.as_deref())));
+    (status, Extension(recorded), page).into_response()
 }
 
-/// A test call within the limits of the token; its cost counts for the day.
-async fn test_within(
-    app: &App,
-    caller: &Caller,
-    model: &str,
-) -> Result<Result<Trial, Failure>, Problem> {
+/// The limits of the token, which hold for test calls too.
+async fn check_token(app: &App, caller: &Caller, name: &ModelName) -> Result<(), Problem> {
+    let policy = caller.policy();
+    check_allowed([name], &policy)?;
+    if policy.priced_only && app.context.models.price(name).is_none() {
+        return Err(price_unknown(&name.to_string()).into());
+    }
+    app.quotas.check(&app.store, caller).await
+}
+
+/// Counts the cost of a test call for the day of the token.
+async fn record_cost(app: &App, caller: &Caller, cost: Option<Money>) {
+    let cost = cost.filter(|cost| *cost > Money::ZERO);
+    if let (Some(token), Some(cost)) = (caller.token, cost)
+        && let Err(error) = app.store.add_cost(token, clock::now(), cost).await
+    {
+        log::note(&format!("cannot record the cost of a test call: {error}"));
+    }
+}
+
+/// One test call, counted in the account of test calls and in the log.
+async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestResult) {
+    let failed = |status, text: String| {
+        let succeeded = false;
+        (status, TestResult { text, succeeded })
+    };
+    let limits = app.context.config.limits.budget();
     let name = match app.context.config.model_name(model) {
         Ok(name) => name,
-        Err(error) => return Ok(Err(error.into())),
+        Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
     };
+    if let Err(problem) = check_token(app, caller, &name).await {
+        return failed(problem.status(), problem.detail().to_owned());
+    }
+    let admitted = match app.test_calls.admit(&limits) {
+        Ok(admitted) => admitted,
+        Err(refused) => return failed(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
+    };
+    let started = Instant::now();
+    let sink = progress_sink();
     let policy = caller.policy();
-    check_allowed([&name], &policy)?;
-    if policy.priced_only && app.context.models.price(&name).is_none() {
-        return Err(price_unknown(model).into());
+    let call = trial(&app.context, &name, &limits, &policy, sink.fetching);
+    let trial = match tokio::time::timeout(TEST_TIMEOUT, call).await {
+        Ok(Ok(trial)) => trial,
+        Ok(Err(failure)) => return failed(StatusCode::OK, failure.message().to_owned()),
+        Err(_) => {
+            // The provider may charge for it: counted as if it had used all it may.
+            let price = app.context.models.price(&name);
+            let cost = price.map(|price| price.of(MAX_TEST_USAGE));
+            app.test_calls
+                .record(admitted, MAX_TEST_USAGE.total(), cost);
+            record_cost(app, caller, cost).await;
+            let text = format!("{name}: no answer within {} s", TEST_TIMEOUT.as_secs());
+            return failed(StatusCode::OK, text);
+        }
+    };
+    let tokens = trial.usage.total();
+    app.test_calls.record(admitted, tokens, trial.cost);
+    record_cost(app, caller, trial.cost).await;
+    log::note(&format!(
+        "test call of {}: {tokens} tokens, {}",
+        trial.model,
+        money(trial.cost, tokens)
+    ));
+    let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match trial.reply {
+        Ok(reply) => {
+            let (model, reply) = (trial.model, short(&reply, 60));
+            let text = format!("{model} answered {reply} in {}", duration(elapsed));
+            let succeeded = true;
+            (StatusCode::OK, TestResult { text, succeeded })
+        }
+        Err(why) => failed(StatusCode::OK, why),
     }
-    app.quotas.check(&app.store, caller).await?;
-    let tested = trial(&app.context, &name, &policy, progress_sink().fetching).await;
-    if let (Ok(trial), Some(token)) = (&tested, caller.token)
-        && let Some(cost) = trial.cost.filter(|cost| *cost > Money::ZERO)
-    {
-        app.store.add_cost(token, clock::now(), cost).await?;
-    }
-    Ok(tested)
 }
