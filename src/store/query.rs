@@ -64,6 +64,8 @@ pub(crate) struct Filter {
     pub until: Option<Millis>,
     /// Only debates after this position.
     pub after: Option<ListPosition>,
+    /// Only debates of this token.
+    pub token: Option<Uuid>,
     pub limit: u32,
     pub offset: u64,
 }
@@ -84,6 +86,7 @@ impl Default for Filter {
             since: None,
             until: None,
             after: None,
+            token: None,
             limit: u32::MAX,
             offset: 0,
         }
@@ -373,6 +376,10 @@ impl Conditions {
         if let Some(protocol) = &filter.protocol {
             let protocol = self.value(Value::Text(protocol.clone()));
             self.and(&format!("protocol = {protocol}"));
+        }
+        if let Some(token) = filter.token {
+            let token = self.value(Value::Text(token.to_string()));
+            self.and(&format!("token_id = {token}"));
         }
         if let Some(since) = filter.since {
             let since = self.value(Value::Number(signed(since)));

@@ -52,12 +52,26 @@ pub(super) enum State {
     Usable,
 }
 
+/// Triggers are the only part of a migration that differs between the databases.
+const fn ownership_migration(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.sqlite.sql")
+        ),
+        Dialect::Postgres => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.postgres.sql")
+        ),
+    }
+}
+
 /// The migrations of a build.
 pub(super) struct Schema(Migrator);
 
 impl Schema {
     /// Listed explicitly, so that a stray file in the folder is never run.
-    pub(super) fn of_this_build() -> Self {
+    pub(super) fn of_this_build(dialect: Dialect) -> Self {
         Self::new(vec![
             (
                 1,
@@ -84,6 +98,7 @@ impl Schema {
                 "access",
                 include_str!("../../migrations/0005_access.sql"),
             ),
+            (6, "ownership", ownership_migration(dialect)),
             (
                 7,
                 "reading",

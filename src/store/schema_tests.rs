@@ -42,7 +42,7 @@ async fn c10_a_shared_database_is_migrated_only_on_request() {
     let mut connection = connect(&test_store).await;
     assert!(previous().migrate(&mut connection).await.is_ok());
     let refused = Store::at(&test_store.address()).await.unwrap_err();
-    let needed = Schema::of_this_build().newest();
+    let needed = Schema::of_this_build(Dialect::Sqlite).newest();
     assert_eq!(
         refused,
         StoreError::Older {
@@ -81,7 +81,7 @@ async fn c10_concurrent_first_starts_succeed() {
 /// C-10: a build can use a newer schema that supports it, and no other.
 #[tokio::test]
 async fn c10_a_newer_schema_is_used_only_if_it_supports_this_build() {
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     let insert = |version: i64| {
         format!(
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -214,10 +214,13 @@ async fn c10_a_data_folder_is_migrated_when_it_is_opened() {
     assert!(previous().migrate(&mut connection).await.is_ok());
     connection.close().await.unwrap();
     let store = Store::open(folder.path()).await.unwrap();
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     assert_eq!(store.version().await, Ok(u64::try_from(newest).unwrap()));
     let copy = folder.path().join("roundtable.db.schema-4");
-    assert_eq!(copy.exists(), Schema::of_this_build().changes_data(4));
+    assert_eq!(
+        copy.exists(),
+        Schema::of_this_build(Dialect::Sqlite).changes_data(4)
+    );
 }
 
 async fn old_store(folder: &std::path::Path) -> AnyConnection {
@@ -244,11 +247,14 @@ async fn c10_a_copy_is_kept_before_a_migration_that_changes_data() {
     drop(lease);
     store.close().await;
 
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     let add = (newest + 1, "add", "CREATE TABLE later (a TEXT)");
     let change = (newest + 2, "change", "UPDATE journal SET body = 'gone'");
     let with = |later: &[(i64, &'static str, &'static str)]| {
-        let (own, later) = (Schema::of_this_build(), Schema::new(later.to_vec()));
+        let (own, later) = (
+            Schema::of_this_build(Dialect::Sqlite),
+            Schema::new(later.to_vec()),
+        );
         let all = own.0.iter().chain(later.0.iter()).cloned();
         Schema(Migrator::with_migrations(all.collect()))
     };
