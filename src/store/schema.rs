@@ -46,7 +46,7 @@ impl From<MigrateError> for Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Empty,
-    /// The last version that it has.
+    /// The last version up to which it has all migrations.
     Older(i64),
     /// It has everything that this build needs.
     Usable,
@@ -142,10 +142,12 @@ impl Schema {
             }
         }
         let has = |version| applied.iter().any(|(applied, _)| *applied == version);
-        let is_complete = self.0.iter().all(|own| has(own.version));
-        match (applied.last(), unknown) {
-            (None, _) => Ok(State::Empty),
-            (_, Some(version)) => {
+        let own = self.0.iter().map(|own| own.version);
+        let complete_to = own.take_while(|version| has(*version)).last().unwrap_or(0);
+        let is_complete = complete_to == self.newest();
+        match unknown {
+            _ if applied.is_empty() => Ok(State::Empty),
+            Some(version) => {
                 let oldest = oldest_build(connection, dialect).await?;
                 if is_complete && oldest.is_some_and(|oldest| oldest <= self.newest()) {
                     Ok(State::Usable)
@@ -153,8 +155,8 @@ impl Schema {
                     Err(Refusal::Newer(version))
                 }
             }
-            (Some(_), None) if is_complete => Ok(State::Usable),
-            (Some((last, _)), None) => Ok(State::Older(*last)),
+            None if is_complete => Ok(State::Usable),
+            None => Ok(State::Older(complete_to)),
         }
     }
 
