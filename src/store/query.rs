@@ -410,7 +410,7 @@ impl Conditions {
         // One character more than is shown tells whether the question was cut.
         let sql = format!(
             "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
-             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates {} \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates {} \
              ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
             MAX_LISTED_QUESTION + 1,
             self.clause

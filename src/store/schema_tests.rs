@@ -74,7 +74,7 @@ async fn c10_a_shared_database_is_migrated_only_on_request() {
 async fn c10_a_database_without_a_migration_in_between_is_older() {
     let folder = tempfile::tempdir().unwrap();
     let mut connection = old_store(folder.path()).await;
-    let own = Schema::of_this_build();
+    let own = Schema::of_this_build(Dialect::Sqlite);
     let without = |missing| {
         let kept = own.0.iter().filter(|own| own.version != missing).cloned();
         Schema(Migrator::with_migrations(kept.collect()))
