@@ -36,7 +36,14 @@ pub(crate) struct AppContext {
 impl AppContext {
     /// `given` is the store address from the command line.
     pub(crate) fn open(config: Option<&Path>, given: Option<Address>) -> Result<Self, Failure> {
-        let environment = Environment::read();
+        Self::with(Environment::read(), config, given)
+    }
+
+    pub(crate) fn with(
+        environment: Environment,
+        config: Option<&Path>,
+        given: Option<Address>,
+    ) -> Result<Self, Failure> {
         let config = Config::load(config, &environment)?;
         let database = config.data.database.as_ref().map(Secret::expose);
         if database.is_some_and(|url| !Address::is_server(url)) {

@@ -36,6 +36,13 @@ pub(crate) fn day_and_time(at: Millis) -> String {
     format!("{minute} UTC")
 }
 
+/// Parses a time such as `2026-11-16T14:02:00Z`, or a day.
+pub(crate) fn time(text: &str) -> Option<Millis> {
+    let at = text.parse::<jiff::Timestamp>().ok();
+    let at = at.map(|at| u64::try_from(at.as_millisecond()).ok());
+    at.unwrap_or_else(|| day(text))
+}
+
 /// Parses a day such as `2026-11-16` to its start in UTC.
 pub(crate) fn day(text: &str) -> Option<Millis> {
     let at: jiff::Timestamp = format!("{text}T00:00:00Z").parse().ok()?;

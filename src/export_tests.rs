@@ -74,6 +74,7 @@ fn row(protocol: &str) -> DebateRow {
         totals: Default::default(),
         rating: None,
         is_served: false,
+        token: None,
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) struct Failure {
     message: String,
     faults: Vec<Fault>,
     outlook: Outlook,
+    is_forbidden: bool,
 }
 
 /// Whether the same request may succeed later.
@@ -72,7 +73,20 @@ impl Failure {
             message: message.into(),
             faults: Vec::new(),
             outlook: Outlook::Lasting,
+            is_forbidden: false,
         }
+    }
+
+    /// A valid request that the caller's token does not allow.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self {
+            is_forbidden: true,
+            ..Self::usage(message)
+        }
+    }
+
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.is_forbidden
     }
 
     /// For a store that is full, locked or unavailable, and a debate that another process holds; the request itself is valid.
@@ -98,11 +112,10 @@ impl Failure {
     /// An invalid request, with all of its errors.
     pub(crate) fn refused(faults: Vec<Fault>) -> Self {
         let lines: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+        let message = lines.join("\n");
         Self {
-            code: Code::Usage,
-            message: lines.join("\n"),
             faults,
-            outlook: Outlook::Lasting,
+            ..Self::usage(message)
         }
     }
 

@@ -26,15 +26,16 @@ struct Known {
 }
 
 impl ForecastHistory {
-    /// The scores of all resolved forecasts whose date has passed, oldest first.
+    /// The scores of all resolved forecasts whose date has passed, oldest first; with a token only its own.
     pub(crate) async fn scored(
         &self,
         store: &Store,
+        token: Option<Uuid>,
         now: Millis,
     ) -> Result<Vec<Scored>, StoreError> {
         let mut known = HashMap::new();
         let mut all = Vec::new();
-        for (id, seq) in store.resolved_debates().await? {
+        for (id, seq) in store.resolved_debates(token).await? {
             let score = if let Some(score) = self.known(id, seq) {
                 score
             } else {
@@ -47,7 +48,12 @@ impl ForecastHistory {
             all.extend(score.scored.clone().filter(|scored| scored.due_at <= now));
             known.insert(id, score);
         }
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        let mut kept = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if token.is_none() {
+            // Deleted debates are forgotten.
+            kept.clear();
+        }
+        kept.extend(known);
         Ok(all)
     }
 
@@ -62,7 +68,7 @@ impl ForecastHistory {
         store: &Store,
         now: Millis,
     ) -> Result<Vec<Observation>, StoreError> {
-        let all = self.scored(store, now).await?;
+        let all = self.scored(store, None, now).await?;
         Ok(all.iter().flat_map(observations).collect())
     }
 }

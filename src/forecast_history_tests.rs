@@ -17,7 +17,7 @@ async fn stored() -> (tempfile::TempDir, Store) {
 /// From all journals, without anything kept.
 async fn scored_from_journals(store: &Store, now: Millis) -> Vec<Scored> {
     let mut all = Vec::new();
-    for (id, _) in store.resolved_debates().await.unwrap() {
+    for (id, _) in store.resolved_debates(None).await.unwrap() {
         let entries = store.entries(id).await.unwrap();
         all.extend(scored(&id.to_string(), &entries, now));
     }
@@ -30,11 +30,11 @@ async fn f17_kept_scores_equal_those_of_the_journals() {
     let (_folder, store) = stored().await;
     let history = ForecastHistory::default();
     let later = 4_000_000_000_000;
-    let scored = history.scored(&store, later).await.unwrap();
+    let scored = history.scored(&store, None, later).await.unwrap();
     assert!(!scored.is_empty());
     assert_eq!(scored, scored_from_journals(&store, later).await);
     for now in [0, 1, later] {
-        let again = history.scored(&store, now).await.unwrap();
+        let again = history.scored(&store, None, now).await.unwrap();
         assert_eq!(again, scored_from_journals(&store, now).await, "at {now}");
     }
     let id: Uuid = scored[0].debate_id.parse().unwrap();
@@ -42,7 +42,7 @@ async fn f17_kept_scores_equal_those_of_the_journals() {
         let outcome = outcome.map(str::to_owned);
         let resolution = Resolution { outcome, by: None };
         store.resolve(id, resolution, later).await.unwrap();
-        let again = history.scored(&store, later).await.unwrap();
+        let again = history.scored(&store, None, later).await.unwrap();
         assert_eq!(again, scored_from_journals(&store, later).await);
     }
 }

@@ -10,6 +10,7 @@ use crate::app_context::AppContext;
 use crate::config::ModelName;
 use crate::embedded::{self, Report};
 use crate::failure::Failure;
+use crate::models::ModelPolicy;
 
 /// More than a test call uses.
 pub(crate) const MAX_TEST_USAGE: Usage = Usage {
@@ -35,13 +36,14 @@ pub(crate) async fn trial(
     app: &AppContext,
     name: &ModelName,
     limits: &Budget,
+    policy: &ModelPolicy,
     report: Report,
 ) -> Result<Trial, Failure> {
     let mut real = name.clone();
     if name.provider() == embedded::PROVIDER {
         real = app.local.ready_model(name.model(), report).await?;
     }
-    let model = app.models.model(&real)?;
+    let model = app.models.model_within(&real, policy)?;
     let price = app.models.price(&real);
     if limits.max_cost.is_some() && price.is_none() {
         return Err(Failure::usage(unpriced(&real.to_string())));

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let now = clock::now();
     let store = app.store().await?;
-    let scored = app.forecasts.scored(&store, now).await?;
+    let scored = app.forecasts.scored(&store, None, now).await?;
     store.close().await;
     let calibration = Calibration::of(scored, now);
     let report = calibration_report(&calibration);

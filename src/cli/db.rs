@@ -9,8 +9,8 @@ use crate::clock;
 use crate::format::counted;
 use crate::store::{Address, Content, CopyError, Deleted, Keep, Store, StoreError};
 
-use super::output;
 use super::rm::confirmed;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -257,7 +257,12 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
         };
     let found: Vec<_> = old.iter().map(|(id, _)| *id).collect();
     let Deleted { deleted, in_use } = if is_confirmed {
-        store.delete_all(&found).await?
+        let deleted = store.delete_all(&found).await?;
+        for id in &deleted.deleted {
+            let detail = Some("pruned".to_owned());
+            audit::record(app, &store, "debate-deleted", &id.to_string(), detail).await;
+        }
+        deleted
     } else {
         Deleted::default()
     };

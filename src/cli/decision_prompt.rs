@@ -7,11 +7,13 @@ use roundtable_engine::table::decide;
 use roundtable_engine::transcript::option_label;
 use uuid::Uuid;
 
+use crate::models::ModelPolicy;
 use crate::setup::limits;
 use crate::store::Store;
 use crate::{clock, setup};
 
 use super::args::OutputMode;
+use super::audit;
 use super::display::wrap;
 use super::output::{self, BOLD, painted, short_id};
 use super::run::{Debate, interruption};
@@ -117,14 +119,23 @@ pub(super) async fn apply(
 ) -> Result<Debate, Failure> {
     let lease = store.lease_or_wait(id).await?;
     let UserDecision { choice, note } = decision;
+    let detail = format!("choice '{choice}'");
     decide(lease.journal().as_ref(), clock::now(), choice, None, note)
         .await
         .map_err(|error| Failure::usage(error.to_string()))?;
+    audit::record(app, store, "decision", &id.to_string(), Some(detail)).await;
     let setup = lease.setup().clone();
     let past = store.entries(id).await?;
     let own = store.budget(id).await?.unwrap_or(setup.budget);
     let budget = limits::resumed(own, Budget::default(), app.config.limits.budget());
-    let prepared = setup::prepare_resume(app, setup, budget, &mode.progress_sink()).await?;
+    let prepared = setup::prepare_resume(
+        app,
+        setup,
+        budget,
+        ModelPolicy::default(),
+        &mode.progress_sink(),
+    )
+    .await?;
     Ok(Debate {
         lease,
         prepared,

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::config::ModelName;
 use crate::format::counted;
 use crate::model_probe::trial;
-use crate::models::{ModelPreferences, Search, discover};
+use crate::models::{ModelPolicy, ModelPreferences, Search, discover};
 
 use super::{casts, output, pull};
 use crate::app_context::AppContext;
@@ -208,7 +208,8 @@ async fn embedder(app: &AppContext, is_verbose: bool) -> Check {
 
 async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     let started = Instant::now();
-    let trial = trial(app, name, &Budget::default(), pull::reporter(is_verbose)).await;
+    let (limits, policy) = (Budget::default(), ModelPolicy::default());
+    let trial = trial(app, name, &limits, &policy, pull::reporter(is_verbose)).await;
     let outcome = match trial {
         Ok(trial) => trial.reply.map(|text| {
             format!(

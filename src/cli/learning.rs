@@ -19,7 +19,7 @@ use crate::{clock, export};
 use super::args::domain;
 use super::display::summary;
 use super::input::{read_file, read_stdin};
-use super::output;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -105,6 +105,7 @@ struct ScopeArgs {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let half_life = app.config.learning.half_life;
+    let change = args.command.change();
     let result = match args.command {
         Command::Show { scope, html } => show(&store, half_life, &scope, html).await,
         Command::History { scope } => history(&store, &scope).await,
@@ -113,9 +114,29 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::Export { scope, output } => export_to(&store, half_life, &scope, output).await,
         Command::Import { file, scope } => import_from(&store, half_life, &file, &scope).await,
     };
+    if let (Ok(()), Some((change, domain))) = (&result, change) {
+        let domain = domain.as_ref().map_or("all domains", Domain::name);
+        audit::record(app, &store, "learning-changed", domain, Some(change)).await;
+    }
     store.close().await;
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl Command {
+    /// What a command changes, and where, for the audit log.
+    fn change(&self) -> Option<(String, Option<Domain>)> {
+        let (change, scope) = match self {
+            Self::Undo { entry, scope } => match entry {
+                Some(entry) => (format!("undo of entry {entry}"), scope),
+                None => ("undo of the last entry".to_owned(), scope),
+            },
+            Self::Reset { scope, .. } => ("reset".to_owned(), scope),
+            Self::Import { file, scope } => (format!("import of {}", file.display()), scope),
+            Self::Show { .. } | Self::History { .. } | Self::Export { .. } => return None,
+        };
+        Some((change, scope.domain.clone()))
+    }
 }
 
 /// The given domain, or all with lessons.

@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod assessment_prompt;
+mod audit;
 mod backup;
 mod calibration;
 mod casts;
@@ -149,6 +150,8 @@ enum Command {
     Worker(worker::Args),
     /// Manage service tokens for the server
     Token(token::Args),
+    /// Show the audit log: who did what, when, and from where
+    Audit(audit::Args),
     /// Print the JSON schema of a record that `--json` prints
     Schema(schema::Args),
     /// Print a shell completion script
@@ -292,6 +295,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Serve(args) => serve::run(app, args).await,
         Command::Worker(args) => worker::run(app, args).await,
         Command::Token(args) => token::run(&app, args).await,
+        Command::Audit(args) => audit::run(&app, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

@@ -108,6 +108,13 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     write_all(&json_text(value)?)
 }
 
+/// JSON on one line, safe for a terminal.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))?;
+    write_all(&(escape_json(text) + "\n"))
+}
+
 /// Indented JSON with a line break at the end, safe for a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)

@@ -20,6 +20,7 @@ use crate::store::{DebateRow, FollowUp, Store};
 use crate::{clock, export, yaml};
 
 use super::assessment_prompt;
+use super::audit;
 use super::display::summary;
 use super::output;
 use super::track;
@@ -117,6 +118,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await?,
                 None => store.learn(plan).await?,
             };
+            let subject = &post_mortem.record.session_id;
+            let detail = Some("post-mortem".to_owned());
+            audit::record(app, &store, "learning-changed", subject, detail).await;
         }
         let audit = store.audit().await?;
         find_lesson(&audit, &post_mortem.record.session_id, half_life)

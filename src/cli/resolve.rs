@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::clock;
 use crate::store::Resolution;
 
-use super::output;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -62,7 +62,13 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         outcome: outcome.map(|outcome| outcome.id.clone()),
         by: args.by,
     };
+    let detail = match &resolution.outcome {
+        Some(outcome) => format!("outcome '{outcome}'"),
+        None => "withdrawn".to_owned(),
+    };
     store.resolve(row.id, resolution, now).await?;
+    let id = row.id.to_string();
+    audit::record(app, &store, "resolution", &id, Some(detail)).await;
     let entries = store.entries(row.id).await?;
     store.close().await;
     let scored = scored(&row.id.to_string(), &entries, now);

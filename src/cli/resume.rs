@@ -6,14 +6,17 @@ use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Entry, Query, Setup, State, position};
 use roundtable_engine::table::{CONTINUE, decide, open_question};
 use roundtable_engine::transcript::{Outcome, Transcript};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::models::ModelPolicy;
 use crate::setup;
 use crate::setup::limits::{self, UsedUp};
 use crate::store::{DebateRow, Store};
 
 use super::args::{Limits, OutputMode};
+use super::audit;
 use super::decision_prompt::{self, UserDecision};
 use super::display;
 use super::output::{self, short_id};
@@ -74,6 +77,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             display::show_result(&args.output, &stored)?;
             return Ok(Code::Waiting.into());
         };
+        let detail = format!("choice '{}'", decision.choice);
         decide(
             lease.journal().as_ref(),
             clock::now(),
@@ -83,17 +87,28 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         )
         .await
         .map_err(|error| Failure::usage(error.to_string()))?;
+        let id = row.id.to_string();
+        audit::record(app, &store, "decision", &id, Some(detail)).await;
         past = store.entries(row.id).await?;
     }
     if requested != Budget::default() {
         store.set_budget(row.id, &budget).await?;
+        let detail = Some(json!(requested).to_string());
+        audit::record(app, &store, "budget-raised", &row.id.to_string(), detail).await;
     }
     if !args.output.quiet
         && let Some(note) = retried(&past)
     {
         output::note(&note);
     }
-    let prepared = setup::prepare_resume(app, setup, budget, &args.output.progress_sink()).await?;
+    let prepared = setup::prepare_resume(
+        app,
+        setup,
+        budget,
+        ModelPolicy::default(),
+        &args.output.progress_sink(),
+    )
+    .await?;
     let debate = Debate {
         lease,
         prepared,

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use super::output;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::format::counted;
@@ -40,6 +40,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     }
     for row in &rows {
         store.delete(row.id).await?;
+        audit::record(app, &store, "debate-deleted", &row.id.to_string(), None).await;
     }
     store.close().await;
     output::note(&format!("Deleted {}.", counted(rows.len(), "debate")));

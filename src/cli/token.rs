@@ -10,17 +10,18 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::clock;
+use crate::server::new_token::{self, NewToken};
 use crate::server::tokens;
-use crate::store::{Scope, TokenError, TokenRow};
+use crate::store::{Reach, Scope, TokenError};
 
-use super::{output, token_life};
+use super::{audit, output, token_life};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
 /// Manage service tokens for the server
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
+    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -33,13 +34,18 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Create a token and print it
-    #[command(after_help = "Example:\n  roundtable token add ada --scope run --expires 90d")]
+    #[command(
+        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'"
+    )]
     Add {
         /// Name of the token, such as its owner
         name: String,
-        /// What the token allows: read everything; run also starts debates and takes part; admin also deletes
+        /// What the token allows: read shows debates; run also starts them and takes part; admin also deletes them and
+        /// manages tokens
         #[arg(long, value_enum, default_value_t = ScopeArg::Run)]
         scope: ScopeArg,
+        #[command(flatten)]
+        limits: LimitArgs,
         #[command(flatten)]
         given: Given,
         /// How long the token is valid, such as 90d or 12h; without it, until it is revoked
@@ -80,6 +86,22 @@ enum Command {
         /// Name of the token
         name: String,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct LimitArgs {
+    /// Show and change only debates that the token itself starts; otherwise all debates
+    #[arg(long)]
+    own: bool,
+    /// What its debates may cost in a UTC day, in US dollars
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    max_cost_per_day: Option<f64>,
+    /// How many of its debates may run or be queued at the same time
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    max_running: Option<u32>,
+    /// Models that it may use, as provider:model with * for any text, separated by commas
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    models: Vec<String>,
 }
 
 /// For unattended installations, which create the secret themselves.
@@ -168,11 +190,21 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::Add {
             name,
             scope,
+            limits,
             given,
             expires,
         } => {
             let secret = given.secret()?;
-            add(app, name, scope.into(), secret, expires, args.json).await?;
+            let new = NewToken {
+                name,
+                scope: scope.into(),
+                reach: if limits.own { Reach::Own } else { Reach::All },
+                max_cost_per_day: limits.max_cost_per_day,
+                max_running: limits.max_running,
+                models: limits.models,
+                expires_in_days: None,
+            };
+            add(app, new, secret, expires, args.json).await?;
         }
         Command::List => list(app, args.json).await?,
         Command::Rotate {
@@ -188,6 +220,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::Revoke { name } => {
             let store = app.store().await?;
             store.revoke_token(&name).await?;
+            audit::record(app, &store, "token-revoked", &name, None).await;
             let is_last = store.tokens().await?.is_empty();
             store.close().await;
             output::note(&format!("Revoked token '{name}'."));
@@ -204,29 +237,20 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 /// Creates a secret if none is given. A given one is known already and not printed.
 async fn add(
     app: &AppContext,
-    name: String,
-    scope: Scope,
+    new: NewToken,
     given: Option<String>,
     expires: Option<Duration>,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let name = name.trim().to_owned();
-    let has_valid_length = (1..=100).contains(&name.chars().count());
-    if !has_valid_length || name.chars().any(char::is_control) {
-        return Err(Failure::usage(
-            "invalid token name: expected 1 to 100 characters, without control characters",
-        ));
-    }
     let is_given = given.is_some();
     let secret = given.map_or_else(tokens::make, Ok);
     let secret = secret.map_err(|error| Failure::other(error.to_string()))?;
-    let now = clock::now();
-    let token = TokenRow {
-        expires_at: expires.map(|time| token_life::after(now, time)),
-        ..TokenRow::new(name, scope, tokens::hash(&secret), now)
-    };
+    let mut token = new.row(&secret).map_err(Failure::refused)?;
+    token.expires_at = expires.map(|time| token_life::after(token.created_at, time));
     let store = app.store().await?;
     store.add_token(&token).await?;
+    let detail = Some(new_token::summary(&token));
+    audit::record(app, &store, "token-added", &token.name, detail).await;
     store.close().await;
     if is_given {
         output::note(&format!("Added token '{}'.", token.name));
@@ -235,7 +259,9 @@ async fn add(
     if as_json {
         let shown = json!({
             "name": token.name,
-            "scope": scope.name(),
+            "scope": token.scope,
+            "reach": token.reach,
+            "limits": token.limits,
             "token": secret,
             "expires_at": token.expires_at.map(clock::stamp),
         });

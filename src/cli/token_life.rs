@@ -5,8 +5,8 @@ use std::time::Duration;
 use roundtable_engine::event::Millis;
 use serde_json::{Value, json};
 
-use super::output;
 use super::serve::session_timeouts;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::clock;
 use crate::failure::Failure;
@@ -21,7 +21,9 @@ pub(super) fn as_json(token: &TokenRow) -> Value {
     let old_secret = token.old_secret.as_ref();
     json!({
         "name": token.name,
-        "scope": token.scope.name(),
+        "scope": token.scope,
+        "reach": token.reach,
+        "limits": token.limits,
         "created_at": clock::stamp(token.created_at),
         "expires_at": token.expires_at.map(clock::stamp),
         "last_used_at": token.last_used_at.map(clock::stamp),
@@ -38,9 +40,16 @@ pub(super) fn as_line(token: &TokenRow, now: Millis) -> String {
     };
     let last_use = token.last_used_at;
     let last_use = last_use.map_or_else(|| "never used".to_owned(), |time| at("used", time));
+    let limits = token.limits.summary();
+    let limits = if limits.is_empty() {
+        limits
+    } else {
+        format!("  {}", output::harmless(&limits))
+    };
     format!(
-        "{:<6} {}  {expiry:<28}  {last_use:<25}  {}",
+        "{:<6} {:<4} {}  {expiry:<28}  {last_use:<25}  {}{limits}",
         token.scope.name(),
+        token.reach.name(),
         at("created", token.created_at),
         output::harmless(&token.name)
     )
@@ -69,6 +78,7 @@ pub(super) async fn rotate(
     store
         .rotate_token(name, &tokens::hash(&secret), after(now, grace), expires_at)
         .await?;
+    audit::record(app, &store, "token-rotated", name, None).await;
     store.close().await;
     if as_json {
         return output::json(&json!({
@@ -128,6 +138,7 @@ pub(super) async fn sessions(app: &AppContext, as_json: bool) -> Result<(), Fail
 pub(super) async fn end_session(app: &AppContext, id: &str) -> Result<(), Failure> {
     let store = app.store().await?;
     store.end_session(id).await?;
+    audit::record(app, &store, "session-ended", id, None).await;
     store.close().await;
     output::note(&format!("Ended session {}.", output::harmless(id)));
     Ok(())

@@ -94,6 +94,12 @@ impl Environment {
         self.variables.get(name).map(Secret::expose)
     }
 
+    /// The name of the user who runs the program, for the audit log.
+    pub(crate) fn user(&self) -> String {
+        let name = self.variable("USER").or_else(|| self.variable("LOGNAME"));
+        name.map_or_else(uid, str::to_owned)
+    }
+
     pub(crate) fn secret(&self, name: &str) -> Option<&Secret> {
         self.variables.get(name)
     }
@@ -101,4 +107,14 @@ impl Environment {
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from)
     }
+}
+
+#[cfg(unix)]
+fn uid() -> String {
+    format!("uid {}", rustix::process::getuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn uid() -> String {
+    "unknown".to_owned()
 }

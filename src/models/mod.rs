@@ -20,6 +20,7 @@ mod limit;
 mod list_cache;
 mod ollama;
 mod openai;
+mod policy;
 mod prices;
 mod retry;
 mod schema;
@@ -51,6 +52,7 @@ use wire::WireFormat;
 pub(crate) use discovery::{
     Choice, Discovery, ModelPreferences, Search, discover, discover_within,
 };
+pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
@@ -139,22 +141,29 @@ impl ModelRegistry {
             }
         }
         let primary = self.build(name)?;
-        let fallbacks = self.fallbacks(name);
-        let model: Arc<dyn Model> = if fallbacks.is_empty() {
-            primary
-        } else {
-            Arc::new(WithFallbacks {
-                name: name.clone(),
-                primary,
-                fallbacks,
-            })
-        };
+        let model = with_fallbacks(name, primary, self.fallbacks(name));
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if models.len() >= MAX_REMEMBERED {
             models.clear();
         }
         models.insert(name.clone(), Arc::clone(&model));
         Ok(model)
+    }
+
+    /// A model whose fallbacks keep to the policy as well.
+    pub(crate) fn model_within(
+        &self,
+        name: &ModelName,
+        policy: &ModelPolicy,
+    ) -> Result<Arc<dyn Model>, RegistryError> {
+        if policy.is_unrestricted() {
+            return self.model(name);
+        }
+        let is_allowed = |fallback: &Fallback| {
+            policy.allows(&fallback.name) && (!policy.priced_only || fallback.price.is_some())
+        };
+        let fallbacks = self.fallbacks(name).into_iter().filter(is_allowed);
+        Ok(with_fallbacks(name, self.build(name)?, fallbacks.collect()))
     }
 
     /// The configured fallbacks of the model's provider, without unusable ones, such as those without a key.
@@ -173,10 +182,16 @@ impl ModelRegistry {
             .collect()
     }
 
-    /// A usable fallback of the model whose price is not known.
-    pub(crate) fn unpriced_fallback(&self, name: &ModelName) -> Option<ModelName> {
+    /// A usable fallback of the model whose price is not known. One that the policy excludes is not used.
+    pub(crate) fn unpriced_fallback(
+        &self,
+        name: &ModelName,
+        policy: &ModelPolicy,
+    ) -> Option<ModelName> {
         let mut fallbacks = self.fallbacks(name).into_iter();
-        let unpriced = fallbacks.find(|fallback| fallback.price.is_none());
+        let is_unpriced =
+            |fallback: &Fallback| fallback.price.is_none() && policy.allows(&fallback.name);
+        let unpriced = fallbacks.find(is_unpriced);
         unpriced.map(|fallback| fallback.name)
     }
 
@@ -341,6 +356,21 @@ impl ModelRegistry {
         });
         Ok(handle.clone())
     }
+}
+
+fn with_fallbacks(
+    name: &ModelName,
+    primary: Arc<dyn Model>,
+    fallbacks: Vec<Fallback>,
+) -> Arc<dyn Model> {
+    if fallbacks.is_empty() {
+        return primary;
+    }
+    Arc::new(WithFallbacks {
+        name: name.clone(),
+        primary,
+        fallbacks,
+    })
 }
 
 /// The models of a list that can be named: a server must not put control characters on a terminal.

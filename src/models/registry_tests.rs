@@ -140,7 +140,7 @@ fn c19_an_unpriced_fallback_is_found() {
              [providers.ollama]\nfallback = [{models}]\n"
         );
         let registry = registry(&text, &Environment::default());
-        registry.unpriced_fallback(&ModelName::new("ollama", "x"))
+        registry.unpriced_fallback(&ModelName::new("ollama", "x"), &ModelPolicy::default())
     };
     assert_eq!(fallback("\"spare:y\""), Some(ModelName::new("spare", "y")));
     assert_eq!(fallback("\"ollama:y\""), None);

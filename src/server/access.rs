@@ -21,7 +21,7 @@ use super::rate_limit::{Rate, RateKey, RateLimiter};
 use super::tokens::{self, Hash};
 use super::web;
 use crate::clock;
-use crate::store::{Scope, SessionTimeouts, Store, StoreError, TokenRow, Uses};
+use crate::store::{Reach, Scope, SessionTimeouts, Store, StoreError, TokenLimits, TokenRow, Uses};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -40,6 +40,8 @@ pub(crate) struct Caller {
     pub name: Option<String>,
     pub token: Option<Uuid>,
     pub scope: Scope,
+    pub reach: Reach,
+    pub limits: Arc<TokenLimits>,
 }
 
 impl Caller {
@@ -125,6 +127,27 @@ impl AccessControl {
         Ok(tokens)
     }
 
+    /// Makes this process notice added and revoked tokens at once.
+    pub(super) fn forget_tokens(&self) {
+        let cache = self.token_cache.lock();
+        *cache.unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The client of a request, for the audit log.
+    pub(super) fn client(&self, request: &Request) -> Client {
+        let peer = request.extensions().get::<Peer>();
+        let peer = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+        self.options.proxies.client(peer, request.headers())
+    }
+
+    /// The name of the token with this secret.
+    pub(super) async fn token_name(&self, secret: &str) -> Result<Option<String>, StoreError> {
+        let tokens = self.tokens().await?;
+        let hash = tokens::hash(secret.trim());
+        let found = tokens::find(&tokens.rows, &hash, clock::now());
+        Ok(found.map(|token| token.name.clone()))
+    }
+
     async fn is_open_without_tokens(&self) -> Result<bool, StoreError> {
         if self.has_seen_tokens.load(Ordering::Relaxed) {
             return Ok(false);
@@ -170,11 +193,7 @@ impl AccessControl {
         let now = clock::now();
         let row = match credential {
             Credential::Nothing => {
-                return Ok(tokens.is_open.then_some(Caller {
-                    name: None,
-                    token: None,
-                    scope: Scope::Admin,
-                }));
+                return Ok(tokens.is_open.then(Caller::open));
             }
             Credential::Token(hash) => tokens::find(&tokens.rows, &hash, now),
             Credential::Session(hash) => {
@@ -260,6 +279,8 @@ fn caller(row: &TokenRow) -> Caller {
         name: Some(row.name.clone()),
         token: Some(row.id),
         scope: row.scope,
+        reach: row.reach,
+        limits: Arc::new(row.limits.clone()),
     }
 }
 
@@ -279,6 +300,7 @@ pub(super) async fn guard(
         }
         Err(response) => *response,
     };
+    let caller = caller.or_else(|| response.extensions_mut().remove::<Caller>());
     let is_error = response.status().is_client_error() || response.status().is_server_error();
     if is_api && is_error && response.extensions().get::<Problem>().is_none() {
         // Rejected by an axum extractor: a path or query that is not valid UTF-8.
@@ -302,6 +324,10 @@ pub(super) async fn guard(
         {
             response.headers_mut().insert(header::ALLOW, allow.clone());
         }
+    }
+    if let Some(caller) = caller {
+        // For the audit log.
+        response.extensions_mut().insert(caller);
     }
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
@@ -344,6 +370,15 @@ fn request_id(headers: &HeaderMap) -> String {
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
+/// The id of a request. It becomes the only one in the header.
+pub(super) fn assign_request_id(headers: &mut HeaderMap) -> String {
+    let id = request_id(headers);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    id
+}
+
 /// Browsers get error pages; other clients get problem documents.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT);
@@ -353,11 +388,6 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
 
 fn is_api(uri: &Uri) -> bool {
     uri.path().starts_with("/api/")
-}
-
-/// Paths that need no token: sign-in, and the assets of the sign-in page.
-fn is_public(uri: &Uri) -> bool {
-    matches!(uri.path(), "/sign-in" | "/favicon.ico") || uri.path().starts_with("/assets/")
 }
 
 fn is_probe(uri: &Uri) -> bool {
@@ -385,14 +415,13 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
             "cross-site request rejected",
         ));
     }
-    let peer = request.extensions().get::<Peer>();
-    let peer = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
-    let client = access.options.proxies.client(peer, headers);
+    let client = access.client(request);
     if is_probe(request.uri()) {
         // No rate limit, no authentication: a flood of other requests must not make a supervisor restart the process.
         return Ok(());
     }
-    let is_public = is_public(request.uri());
+    let rule = app.rules.of(request);
+    let is_public = rule.scope.is_none();
     let is_sign_in = request.uri().path() == "/sign-in" && !is_safe(request.method());
     let caller = match admit(access, headers, client, is_sign_in).await? {
         Ok(caller) => caller,
@@ -414,21 +443,18 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
             unauthenticated(request)
         }));
     };
-    let needed = scope_for(request.method(), request.uri());
-    if !caller.may(needed) {
-        return reject(Problem::new(
-            StatusCode::FORBIDDEN,
-            "scope",
-            format!(
-                "requires a token with scope '{}'; this token has '{}'",
-                needed.name(),
-                caller.scope.name()
-            ),
-        ));
+    match caller.check(rule) {
+        Ok(()) => {
+            request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(credential);
+            Ok(())
+        }
+        Err(problem) => {
+            let mut response = problem.into_response();
+            response.extensions_mut().insert(caller);
+            Err(Box::new(response))
+        }
     }
-    request.extensions_mut().insert(caller);
-    request.extensions_mut().insert(credential);
-    Ok(())
 }
 
 type Authenticated = Result<Option<(Caller, Credential)>, StoreError>;
@@ -497,17 +523,6 @@ fn unauthenticated(request: &Request) -> Response {
         HeaderValue::from_static("Bearer realm=\"roundtable\""),
     )
     .into_response()
-}
-
-/// Reading needs `read`, deleting `admin`, everything else `run`. Signing out needs only `read`.
-fn scope_for(method: &Method, uri: &Uri) -> Scope {
-    if is_safe(method) || uri.path() == "/sign-out" {
-        Scope::Read
-    } else if method == Method::DELETE || uri.path().ends_with("/delete") {
-        Scope::Admin
-    } else {
-        Scope::Run
-    }
 }
 
 fn is_safe(method: &Method) -> bool {

@@ -14,17 +14,6 @@ fn a_port_is_stripped_from_names_and_addresses() {
 }
 
 #[test]
-fn the_required_scope_depends_on_method_and_path() {
-    let scope = |method: Method, path: &'static str| scope_for(&method, &Uri::from_static(path));
-    assert_eq!(scope(Method::GET, "/api/v1/debates"), Scope::Read);
-    assert_eq!(scope(Method::POST, "/api/v1/debates"), Scope::Run);
-    assert_eq!(scope(Method::DELETE, "/api/v1/debates/x"), Scope::Admin);
-    assert_eq!(scope(Method::POST, "/debates/x/delete"), Scope::Admin);
-    assert_eq!(scope(Method::POST, "/sign-out"), Scope::Read);
-    assert!(Scope::Admin > Scope::Run && Scope::Run > Scope::Read);
-}
-
-#[test]
 fn a_request_id_of_the_client_is_kept_if_it_is_plain() {
     let with = |id: &'static str| {
         let mut headers = HeaderMap::new();

@@ -8,9 +8,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -54,7 +53,7 @@ pub(super) async fn stream(
     Extension(credential): Extension<Credential>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let guard = StreamGuard::open(&app, &caller, credential, row.id)?;
     let cursor = cursor(&headers, query.after.as_deref())?;
     // A reader from the beginning gets the whole journal as events, so it needs nothing from before.

@@ -4,6 +4,7 @@ use roundtable_engine::event::State as DebateState;
 use serde::Deserialize;
 
 use super::problem::Problem;
+use crate::clock;
 use crate::failure::Fault;
 use crate::store::{DebateRow, Filter, ListPosition, MAX_SEARCH_CHARS};
 
@@ -48,7 +49,7 @@ impl ListQuery {
         });
         let mut time = |at: &str, text: Option<String>| {
             let text = text?;
-            let parsed = parse_time(&text);
+            let parsed = clock::time(&text);
             if parsed.is_none() {
                 let message =
                     format!("invalid time '{text}': expected 2026-03-01 or 2026-03-01T12:00:00Z");
@@ -82,6 +83,7 @@ impl ListQuery {
             since,
             until,
             after: after.flatten(),
+            token: None,
             limit: limit.unwrap_or(DEFAULT_LIMIT),
             offset: 0,
         })
@@ -92,15 +94,6 @@ impl ListQuery {
 pub(super) fn search_fault(text: &str) -> Option<String> {
     let is_too_long = text.chars().nth(MAX_SEARCH_CHARS).is_some();
     is_too_long.then(|| format!("search is limited to {MAX_SEARCH_CHARS} characters"))
-}
-
-fn parse_time(text: &str) -> Option<u64> {
-    let at_midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
-    let at = text
-        .parse::<jiff::Timestamp>()
-        .or_else(|_| at_midnight())
-        .ok()?;
-    u64::try_from(at.as_millisecond()).ok()
 }
 
 fn parse_cursor(text: &str) -> Option<ListPosition> {

@@ -4,6 +4,8 @@
 //! run to its end, across restarts; a client receives every event exactly once.
 
 mod access;
+mod audit;
+mod audit_api;
 mod client;
 mod cookies;
 mod events;
@@ -11,21 +13,26 @@ mod learning;
 mod list_query;
 mod live;
 mod log;
+pub(crate) mod new_token;
 mod notifiers;
 mod openapi;
 mod openness;
+mod ownership;
 mod probes;
 mod problem;
+mod quota;
 mod rate_limit;
 mod reader;
 mod reasoning;
 mod requests;
 mod rest;
+mod route_table;
 mod scheduler;
 mod sign_in;
 mod streams;
 mod tail;
 mod test_calls;
+mod token_api;
 pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
@@ -41,7 +48,6 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::Response;
-use axum::routing::{get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use schemars::JsonSchema;
@@ -57,12 +63,16 @@ use crate::config::Network;
 use crate::failure::Failure;
 use crate::store::{SessionTimeouts, Store};
 use access::{AccessControl, AccessOptions, Peer};
+use audit::Auditor;
 use client::Proxies;
 pub(crate) use openness::OpenTo;
 use openness::Openness;
 use probes::Probes;
 use problem::Problem;
+use quota::Quotas;
 pub(crate) use rate_limit::Rate;
+use route_table::ReachRule::{All, Debate, Nothing, Visible};
+use route_table::{PUBLIC, Routes, Rules, admin, read, run};
 use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
 pub(crate) use streams::StreamLimits;
@@ -105,6 +115,10 @@ pub(crate) struct App {
     pub store: Store,
     pub scheduler: Arc<Scheduler>,
     pub access: AccessControl,
+    /// The access that each route needs.
+    pub rules: Rules,
+    pub quotas: Quotas,
+    pub auditor: Auditor,
     pub streams: Streams,
     pub probes: Probes,
     pub test_calls: TestCalls,
@@ -167,6 +181,9 @@ pub(crate) async fn serve(
         ),
         streams: Streams::new(options.streams),
         probes: Probes::default(),
+        rules: routes().rules,
+        quotas: Quotas::default(),
+        auditor: Auditor::new(store.clone()),
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
         test_calls: TestCalls::default(),
@@ -232,39 +249,8 @@ async fn record_uses(app: Arc<App>) {
 }
 
 fn router(app: Arc<App>) -> Router {
-    let debate = "/api/v1/debates/{id}";
-    let of_debate = |rest: &str| format!("{debate}/{rest}");
-    let forecast = "/api/v1/reasoning/debate/{id}";
-    let of_forecast = |rest: &str| format!("{forecast}/{rest}");
-    Router::new()
-        .route("/api/v1/debates", get(rest::list).post(rest::create))
-        .route(debate, get(rest::show).delete(rest::delete))
-        .route(&of_debate("events"), get(events::stream))
-        .route(&of_debate("input"), post(rest::input))
-        .route(&of_debate("decision"), post(rest::decision))
-        .route(&of_debate("pause"), post(rest::pause))
-        .route(&of_debate("cancel"), post(rest::cancel))
-        .route(&of_debate("resume"), post(rest::resume))
-        .route(&of_debate("rating"), post(rest::rating))
-        .route(&of_debate("export"), get(rest::export))
-        .route("/api/v1/reasoning/debate", post(reasoning::create))
-        .route(forecast, get(reasoning::show))
-        .route(&of_forecast("round/{number}"), get(reasoning::round))
-        .route(&of_forecast("role/{name}"), get(reasoning::role))
-        .route(&of_forecast("consensus"), get(reasoning::consensus))
-        .route(&of_forecast("resolution"), post(reasoning::resolve))
-        .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
-        .route("/calibration", get(reasoning::page))
-        .route("/api/v1/learning", get(learning::all))
-        .route("/learning", get(learning::page))
-        .route("/api/openapi.json", get(openapi::as_json))
-        .route("/api/docs", get(openapi::as_page))
-        .route("/api/docs.css", get(openapi::style))
-        .route("/healthz", get(health))
-        .route("/readyz", get(readiness))
-        .route("/sign-in", post(sign_in::sign_in))
-        .route("/sign-out", post(sign_in::sign_out))
-        .merge(web::routes())
+    routes()
+        .router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(
@@ -276,7 +262,92 @@ fn router(app: Arc<App>) -> Router {
             Arc::clone(&app),
             access::guard,
         ))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            audit::record,
+        ))
         .with_state(app)
+}
+
+/// Every route, with the scope and reach it needs and the action it is recorded as.
+fn routes() -> Routes {
+    let debate = "/api/v1/debates/{id}";
+    let forecast = "/api/v1/reasoning/debate/{id}";
+    Routes::default()
+        .get("/api/v1/debates", read(Visible), rest::list)
+        .post("/api/v1/debates", run(Visible), rest::create)
+        .get(debate, read(Debate), rest::show)
+        .delete(
+            debate,
+            admin(Debate).audited("debate-deleted"),
+            rest::delete,
+        )
+        .get("/api/v1/debates/{id}/events", read(Debate), events::stream)
+        .post("/api/v1/debates/{id}/input", run(Debate), rest::input)
+        .post(
+            "/api/v1/debates/{id}/decision",
+            run(Debate).audited("decision"),
+            rest::decision,
+        )
+        .post("/api/v1/debates/{id}/pause", run(Debate), rest::pause)
+        .post("/api/v1/debates/{id}/cancel", run(Debate), rest::cancel)
+        .post("/api/v1/debates/{id}/resume", run(Debate), rest::resume)
+        .post("/api/v1/debates/{id}/rating", run(Debate), rest::rating)
+        .get("/api/v1/debates/{id}/export", read(Debate), rest::export)
+        .post("/api/v1/reasoning/debate", run(Visible), reasoning::create)
+        .get(forecast, read(Debate), reasoning::show)
+        .get(
+            "/api/v1/reasoning/debate/{id}/round/{number}",
+            read(Debate),
+            reasoning::round,
+        )
+        .get(
+            "/api/v1/reasoning/debate/{id}/role/{name}",
+            read(Debate),
+            reasoning::role,
+        )
+        .get(
+            "/api/v1/reasoning/debate/{id}/consensus",
+            read(Debate),
+            reasoning::consensus,
+        )
+        .post(
+            "/api/v1/reasoning/debate/{id}/resolution",
+            run(Debate).audited("resolution"),
+            reasoning::resolve,
+        )
+        .get(
+            "/api/v1/reasoning/calibration",
+            read(Visible),
+            reasoning::calibration,
+        )
+        .get("/calibration", read(Visible), reasoning::page)
+        .get("/api/v1/learning", read(All), learning::all)
+        .get("/learning", read(All), learning::page)
+        .get("/api/v1/tokens", admin(All), token_api::list)
+        .post(
+            "/api/v1/tokens",
+            admin(All).audited("token-added"),
+            token_api::add,
+        )
+        .delete(
+            "/api/v1/tokens/{name}",
+            admin(All).audited("token-revoked"),
+            token_api::revoke,
+        )
+        .get("/api/v1/audit", admin(All), audit_api::list)
+        .get("/api/openapi.json", read(Nothing), openapi::as_json)
+        .get("/api/docs", read(Nothing), openapi::as_page)
+        .get("/api/docs.css", read(Nothing), openapi::style)
+        .get("/healthz", PUBLIC, health)
+        .get("/readyz", PUBLIC, readiness)
+        .post("/sign-in", PUBLIC.audited("sign-in"), sign_in::sign_in)
+        .post(
+            "/sign-out",
+            read(Nothing).audited("sign-out"),
+            sign_in::sign_out,
+        )
+        .merge(web::routes())
 }
 
 async fn not_found() -> Problem {

@@ -3,6 +3,7 @@
 //! Every schema is generated from the Rust type that is read or sent. Every status of an operation is listed: the fuzz test
 //! sends valid and invalid requests generated from this document and checks each response against it.
 
+mod administration;
 mod contract;
 mod docs_page;
 mod operation;
@@ -51,7 +52,7 @@ pub(super) fn document() -> Value {
             "title": "Roundtable",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A panel of language models debates a question before you rely on the answer.",
-            "description": "Start a debate, follow its events, take part in it, and get its answer. Every error is `application/problem+json`. If the server has service tokens, send one as `Authorization: Bearer …`. The scope `read` allows reading, `run` starting debates and taking part in them, `admin` deleting them."
+            "description": "Start a debate, follow its events, take part in it, and get its answer. Every error is `application/problem+json`. If the server has service tokens, send one as `Authorization: Bearer …`. The scope `read` allows reading, `run` starting debates and taking part in them, `admin` deleting them and managing tokens. A token with the reach `own` sees and changes only debates that it has created; any other is not found."
         },
         "paths": paths,
         "components": {
@@ -97,6 +98,7 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         "Get the lessons learned from post-mortems, with their history",
         schemas.response::<Learning>(),
     ));
+    all.extend(administration::operations(schemas));
     all.extend(server_status(schemas));
     all
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::log;
+use super::quota::QuotaState;
 use super::scheduler::{Full, SchedulerError};
 use crate::failure::{Code, Failure, Fault};
 use crate::store::{LeaseError, StoreError};
@@ -19,6 +20,7 @@ pub(crate) struct Problem {
     detail: String,
     faults: Vec<Fault>,
     debate: Option<Uuid>,
+    quota: Option<QuotaState>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -38,7 +40,10 @@ pub(super) struct ProblemBody {
     /// The debate concerned, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     debate_id: Option<String>,
-    /// Also in the header `x-request-id`.
+    /// What the token has used, if its limits are the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quota: Option<QuotaState>,
+    /// Also in the header `x-request-id`, in the server's log and in the audit log.
     request_id: String,
 }
 
@@ -68,6 +73,7 @@ impl Problem {
             detail: detail.into(),
             faults: Vec::new(),
             debate: None,
+            quota: None,
             headers: Vec::new(),
         }
     }
@@ -90,6 +96,11 @@ impl Problem {
     /// Adds the id of the debate concerned.
     pub(crate) fn about(mut self, debate: Uuid) -> Self {
         self.debate = Some(debate);
+        self
+    }
+
+    pub(super) fn with_quota(mut self, quota: QuotaState) -> Self {
+        self.quota = Some(quota);
         self
     }
 
@@ -120,7 +131,7 @@ impl Problem {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "internal server error; see the server log",
+            "internal server error; the server log has the cause under the request id",
         )
     }
 
@@ -169,6 +180,7 @@ impl Problem {
             detail: bounded(&self.detail),
             faults: faults.collect(),
             debate_id: self.debate.map(|id| id.to_string()),
+            quota: self.quota.clone(),
             request_id: request_id.to_owned(),
         };
         let mut headers = HeaderMap::new();
@@ -221,6 +233,10 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         if failure.is_transient() {
             return Self::store_unavailable(failure.message());
+        }
+        if failure.is_forbidden() {
+            let message = failure.message();
+            return Self::new(StatusCode::FORBIDDEN, "model-not-allowed", message);
         }
         match failure.code() {
             Code::Usage if failure.faults().is_empty() => Self::invalid_at("", failure.message()),

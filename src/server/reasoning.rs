@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::access::Caller;
+use super::audit::AuditNote;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
@@ -60,13 +61,14 @@ pub(super) struct ForecastConsensus {
 
 pub(super) async fn create(
     State(app): State<Arc<App>>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     sent: Sent<DebateRequest>,
 ) -> Result<Response, Problem> {
     let request = store::CreateRequest {
-        key: rest::idempotency_key(&headers, caller.as_deref())?,
+        key: rest::idempotency_key(&headers, &caller)?,
         fingerprint: rest::fingerprint(&sent.bytes),
+        token: caller.token,
     };
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
@@ -79,7 +81,7 @@ pub(super) async fn create(
             budget: app.context.config.limits.budget(),
             ..DebateSpec::new(&Forecast, String::new(), &input)
         };
-        let started = rest::start(&app, spec, &request).await;
+        let started = rest::start(&app, &caller, spec, &request).await;
         started.map_err(|problem| problem.relative_to("/rules/request"))?
     };
     let id = rest::id_of(&created)?;
@@ -87,7 +89,7 @@ pub(super) async fn create(
         return Ok(pending(id, DebateState::Running, Some("respond-async")));
     }
     app.scheduler.wait_for(id, app.answer_within).await;
-    let row = rest::find(&app, &id.to_string()).await?;
+    let row = rest::find(&app, &caller, &id.to_string()).await?;
     if row.ended_at.is_none() {
         return Err(too_late(id, app.answer_within));
     }
@@ -98,15 +100,17 @@ pub(super) async fn create(
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    part(&app, &id, Ok).await
+    part(&app, &caller, &id, Ok).await
 }
 
 pub(super) async fn round(
     State(app): State<Arc<App>>,
     Path((id, number)): Path<(String, String)>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    part(&app, &id, |result| {
+    part(&app, &caller, &id, |result| {
         let wanted = number.parse::<u32>().ok();
         let rounds = result.debate_log.rounds;
         let count = rounds.len();
@@ -123,8 +127,9 @@ pub(super) async fn round(
 pub(super) async fn role(
     State(app): State<Arc<App>>,
     Path((id, name)): Path<(String, String)>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    part(&app, &id, |result| {
+    part(&app, &caller, &id, |result| {
         let rounds = result.debate_log.rounds.into_iter();
         let all = rounds.flat_map(|round| round.arguments);
         let arguments: Vec<_> = all.filter(|argument| argument.role == name).collect();
@@ -140,8 +145,9 @@ pub(super) async fn role(
 pub(super) async fn consensus(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    part(&app, &id, |result| {
+    part(&app, &caller, &id, |result| {
         Ok(ForecastConsensus {
             consensus_score: result.consensus_score,
             probability_distribution: result.probability_distribution,
@@ -155,10 +161,10 @@ pub(super) async fn consensus(
 pub(super) async fn resolve(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
     sent: Sent<ResolutionRequest>,
-) -> Result<StatusCode, Problem> {
-    let row = find(&app, &id).await?;
+) -> Result<Response, Problem> {
+    let row = find(&app, &caller, &id).await?;
     let ResolutionRequest { outcome, by } = sent.content;
     let entries = app.store.entries(row.id).await?;
     let known = Rules::of(&entries)
@@ -170,38 +176,50 @@ pub(super) async fn resolve(
         let message = format!("unknown outcome '{outcome}'; known: {}", known.join(", "));
         return Err(Problem::invalid_at("/outcome", message));
     }
-    let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
+    let recorded = AuditNote::detail(match &outcome {
+        Some(outcome) => format!("outcome '{outcome}'"),
+        None => "withdrawn".to_owned(),
+    });
+    let by = caller.author(by);
     let resolving = Resolution { outcome, by };
     app.scheduler.resolve(row.id, resolving).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok((Extension(recorded), StatusCode::NO_CONTENT).into_response())
 }
 
 /// The accuracy of resolved forecasts.
-pub(super) async fn calibration(State(app): State<Arc<App>>) -> Result<Json<Calibration>, Problem> {
+pub(super) async fn calibration(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Calibration>, Problem> {
     let now = clock::now();
-    let scored = app.context.forecasts.scored(&app.store, now).await?;
+    let scored = (app.context.forecasts)
+        .scored(&app.store, caller.only(), now)
+        .await?;
     Ok(Json(Calibration::of(scored, now)))
 }
 
 /// The same as a page.
 pub(super) async fn page(
     State(app): State<Arc<App>>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Html<String>, Problem> {
     let now = clock::now();
-    let scored = app.context.forecasts.scored(&app.store, now).await?;
+    let scored = (app.context.forecasts)
+        .scored(&app.store, caller.only(), now)
+        .await?;
     let report = calibration_report(&Calibration::of(scored, now));
-    let frame = web::frame("calibration", caller.as_deref());
+    let frame = web::frame("calibration", Some(&caller));
     Ok(Html(calibration_page(&report, frame)))
 }
 
 /// The chosen part of the result, or 202 while the debate runs.
 async fn part<T: Serialize>(
     app: &App,
+    caller: &Caller,
     id: &str,
     choose: impl FnOnce(DebateResult) -> Result<T, Problem>,
 ) -> Result<Response, Problem> {
-    let row = find(app, id).await?;
+    let row = find(app, caller, id).await?;
     if row.ended_at.is_none() {
         return Ok(pending(row.id, row.state, None));
     }
@@ -210,8 +228,8 @@ async fn part<T: Serialize>(
 }
 
 /// The forecast with exactly this id. Debates of other protocols are not found.
-async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
-    let row = rest::find(app, id).await?;
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateRow, Problem> {
+    let row = rest::find(app, caller, id).await?;
     if row.protocol == Forecast::NAME {
         Ok(row)
     } else {

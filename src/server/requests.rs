@@ -20,10 +20,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::new_token::NewToken;
 use super::problem::Problem;
 use super::{App, off_runtime};
 use crate::config::Limits;
 use crate::failure::Fault;
+use crate::models::ModelPolicy;
 use crate::setup::{DebateSpec, Models};
 use crate::sources;
 
@@ -269,6 +271,7 @@ impl NewDebate {
                 seed: self.seed,
                 sources,
                 fallback_local: false,
+                policy: ModelPolicy::default(),
                 allow_secrets: self.allow_secrets,
             }),
             _ => Err(Problem::invalid(faults)),
@@ -344,6 +347,7 @@ macro_rules! content {
 }
 
 content!(NewDebate);
+content!(NewToken);
 content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);

@@ -8,28 +8,32 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use roundtable_core::hex;
+use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Query as OpenQuestion, State as DebateState};
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::open_question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::access::Caller;
+use super::audit::AuditNote;
 use super::list_query::{ListQuery, cursor_of};
+use super::ownership::missing;
 use super::problem::Problem;
+use super::quota::admit_continuation;
 use super::requests::{
     DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest, Sent,
 };
-use super::scheduler::progress_sink;
+use super::scheduler::{Continuation, progress_sink};
 use super::{App, off_runtime};
 use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Page, Rating};
+use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -92,21 +96,22 @@ pub(super) struct ExportQuery {
 
 pub(super) async fn create(
     State(app): State<Arc<App>>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
     let bytes = sent.bytes.clone();
     let request = store::CreateRequest {
-        key: idempotency_key(&headers, caller.as_deref())?,
+        key: idempotency_key(&headers, &caller)?,
         fingerprint: off_runtime(move || fingerprint(&bytes)).await?,
+        token: caller.token,
     };
     let wait = preferred_wait(&headers);
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
     } else {
         let spec = spec_of(&app, sent.content).await?;
-        start(&app, spec, &request).await?
+        start(&app, &caller, spec, &request).await?
     };
     let id = id_of(&created)?;
     let mut applied = None;
@@ -114,7 +119,7 @@ pub(super) async fn create(
         app.scheduler.wait_for(id, wait).await;
         applied = HeaderValue::from_str(&format!("wait={}", wait.as_secs())).ok();
     }
-    let row = find(&app, &id.to_string()).await?;
+    let row = find(&app, &caller, &id.to_string()).await?;
     let is_over = row.ended_at.is_some();
     let mut response = if applied.is_some() && is_over {
         Json(detail(&app, row).await?).into_response()
@@ -148,23 +153,33 @@ pub(super) async fn spec_of(app: &Arc<App>, request: NewDebate) -> Result<Debate
     off_runtime(move || request.spec(&app.context.config.limits)).await?
 }
 
-/// Reserves the slot first, so that a full server rejects the request before doing any work.
+/// Reserves the slot first, so that a full server rejects the request before doing any work. The token's limits are checked
+/// before that work, and again when the debate is created.
 pub(super) async fn start(
     app: &Arc<App>,
-    spec: DebateSpec,
+    caller: &Caller,
+    mut spec: DebateSpec,
     request: &store::CreateRequest,
 ) -> Result<Created, Problem> {
     let slot = app.scheduler.reserve()?;
-    let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    app.quotas.check(&app.store, caller).await?;
+    spec.policy = caller.policy();
+    let mut prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    let allowance = app.quotas.admit(&app.store, caller).await?;
+    allowance.apply(&mut prepared);
     Ok(app.scheduler.create(slot, prepared, request).await?)
 }
 
 pub(super) async fn list(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<DebateList>, Problem> {
     let Query(query) = query.map_err(|error| Problem::invalid_at("query", error.body_text()))?;
-    let filter = query.filter()?;
+    let filter = Filter {
+        token: caller.only(),
+        ..query.filter()?
+    };
     let Page { mut debates, total } = app.store.list(&filter).await?;
     let is_full = debates.len() as u64 == u64::from(filter.limit);
     let next = debates.last().filter(|_| is_full).map(cursor_of);
@@ -181,23 +196,24 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<DebateDetail>, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     Ok(Json(detail(&app, row).await?))
 }
 
 pub(super) async fn input(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
     sent: Sent<InputRequest>,
 ) -> Result<(StatusCode, Json<InputReceipt>), Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let InputRequest { text, by } = sent.content;
     if text.trim().is_empty() {
         return Err(Problem::invalid_at("/text", "text must not be empty"));
     }
-    let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
+    let by = caller.author(by);
     let number = app.scheduler.say(row.id, text, by).await?;
     Ok((StatusCode::ACCEPTED, Json(InputReceipt { number })))
 }
@@ -205,21 +221,24 @@ pub(super) async fn input(
 pub(super) async fn decision(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: Option<Extension<Caller>>,
+    Extension(caller): Extension<Caller>,
     sent: Sent<DecisionRequest>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let DecisionRequest { choice, by, note } = sent.content;
-    let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
+    let _allowance = admit_continuation(&app, &caller, &row).await?;
+    let recorded = AuditNote::detail(format!("choice '{choice}'"));
+    let by = caller.author(by);
     let state = app.scheduler.decide(row.id, choice, by, note).await?;
-    Ok(accepted(row.id, state))
+    Ok((Extension(recorded), accepted(row.id, state)).into_response())
 }
 
 pub(super) async fn pause(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let state = app.scheduler.pause(row.id).await?;
     Ok(accepted(row.id, state))
 }
@@ -227,8 +246,9 @@ pub(super) async fn pause(
 pub(super) async fn cancel(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let state = app.scheduler.cancel(row.id).await?;
     Ok(accepted(row.id, state))
 }
@@ -236,25 +256,51 @@ pub(super) async fn cancel(
 pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     sent: Sent<ResumeRequest>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let mut faults = Vec::new();
     let budget = sent.content.budget.unwrap_or_default();
     let budget = budget.budget(&mut faults);
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let state = app.scheduler.resume(row.id, budget).await?;
-    Ok(accepted(row.id, state))
+    resume_within(&app, &caller, &row, budget).await
+}
+
+/// Resumes a debate within the limits of the token. New limits of the debate are recorded.
+pub(super) async fn resume_within(
+    app: &Arc<App>,
+    caller: &Caller,
+    row: &DebateRow,
+    requested: Budget,
+) -> Result<Response, Problem> {
+    let allowance = admit_continuation(app, caller, row).await?;
+    let spent = row.totals.cost_usd.unwrap_or_default();
+    let continuation = Continuation {
+        requested,
+        ceiling: allowance.ceiling(spent),
+        by: caller.author(None),
+    };
+    let state = app.scheduler.resume(row.id, continuation).await?;
+    let mut response = accepted(row.id, state);
+    if requested != Budget::default() {
+        response.extensions_mut().insert(AuditNote {
+            action: Some("budget-raised"),
+            ..AuditNote::detail(json!(requested).to_string())
+        });
+    }
+    Ok(response)
 }
 
 pub(super) async fn rating(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     sent: Sent<RatingRequest>,
 ) -> Result<StatusCode, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let RatingRequest { rating, comment } = sent.content;
     let rating = valid_rating(Some(rating))?;
     app.scheduler.rate(row.id, rating, comment).await?;
@@ -272,9 +318,10 @@ pub(super) fn valid_rating(rating: Option<u8>) -> Result<Rating, Problem> {
 pub(super) async fn export(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let name = query.format.as_deref().unwrap_or(Format::Json.name());
     let format = Format::named(name).ok_or_else(|| {
         let known = Format::names().join(", ");
@@ -304,20 +351,19 @@ pub(super) async fn export(
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<StatusCode, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     app.scheduler.delete(row.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The debate with exactly this id.
-pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
-    let missing = || {
-        let short: String = id.chars().take(80).collect();
-        Problem::not_found(&format!("there is no debate '{short}'"))
-    };
+/// The debate with exactly this id, if the caller sees it.
+pub(super) async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateRow, Problem> {
+    let missing = || missing(id);
     let id: Uuid = id.parse().map_err(|_| missing())?;
-    let row = app.store.get(id).await?.ok_or_else(missing)?;
+    let row = app.store.get(id).await?;
+    let row = row.filter(|row| caller.sees(row)).ok_or_else(missing)?;
     let mut row = app.store.shown(row).await?;
     overlay_queue_state(app, &mut row);
     Ok(row)
@@ -373,7 +419,7 @@ fn location(id: Uuid) -> String {
 /// Keys are scoped to the token of the request.
 pub(super) fn idempotency_key(
     headers: &HeaderMap,
-    caller: Option<&Caller>,
+    caller: &Caller,
 ) -> Result<Option<String>, Problem> {
     let mut given = headers.get_all("idempotency-key").iter();
     let Some(value) = given.next() else {
@@ -388,8 +434,9 @@ pub(super) fn idempotency_key(
         );
         Problem::invalid_at("Idempotency-Key", message)
     })?;
-    let owner = caller.and_then(|caller| caller.token);
-    let owner = owner.map_or_else(|| "-".to_owned(), |token| token.to_string());
+    let owner = caller
+        .token
+        .map_or_else(|| "-".to_owned(), |token| token.to_string());
     Ok(Some(format!("{owner}/{key}")))
 }
 

@@ -33,7 +33,7 @@ fn malformed_idempotency_keys_are_refused() {
             let value = HeaderValue::from_bytes(value).unwrap();
             headers.append("idempotency-key", value);
         }
-        idempotency_key(&headers, None)
+        idempotency_key(&headers, &Caller::open())
     };
     assert_eq!(key(&[]).unwrap(), None);
     assert_eq!(key(&[b"a-1"]).unwrap().as_deref(), Some("-/a-1"));

@@ -10,11 +10,13 @@ use serde::Deserialize;
 
 use super::App;
 use super::access::accepts_html;
+use super::audit::AuditNote;
 use super::client::Client;
 use super::cookies;
 use super::problem::Problem;
 use super::requests::read;
 use super::web;
+use crate::store::AuditOutcome;
 
 const MAX_FORM_BYTES: usize = 4096;
 
@@ -46,7 +48,11 @@ pub(super) async fn sign_in(
                 address.push_str("&next=");
                 address.push_str(&web::percent(&next));
             }
-            return Ok(Redirect::to(&address).into_response());
+            let recorded = AuditNote {
+                outcome: Some(AuditOutcome::Refused),
+                ..AuditNote::detail("invalid token")
+            };
+            return Ok((Extension(recorded), Redirect::to(&address)).into_response());
         }
         return Err(Problem::new(
             StatusCode::UNAUTHORIZED,
@@ -56,7 +62,11 @@ pub(super) async fn sign_in(
     };
     let lasts = app.access.session_timeouts().total;
     let cookie = cookies::set(&session, lasts, client);
-    Ok(redirect_with_cookie(&next, &cookie))
+    let recorded = AuditNote {
+        who: app.access.token_name(&form.token).await?,
+        ..AuditNote::default()
+    };
+    Ok((Extension(recorded), redirect_with_cookie(&next, &cookie)).into_response())
 }
 
 pub(super) async fn sign_out(

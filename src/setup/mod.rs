@@ -32,8 +32,9 @@ use crate::clock::{self, SystemClock};
 use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
 use crate::learning;
+use crate::models::ModelPolicy;
 use crate::store::Store;
-pub(crate) use seating::{no_model, proposed_models};
+pub(crate) use seating::{check_allowed, no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]
@@ -51,6 +52,8 @@ pub(crate) struct DebateSpec {
     pub sources: Vec<Source>,
     /// Allows the embedded model if a configured provider cannot be used, in addition to the configuration.
     pub fallback_local: bool,
+    /// Which models the caller may use.
+    pub policy: ModelPolicy,
     /// Sends likely secrets to providers instead of refusing the request.
     pub allow_secrets: bool,
 }
@@ -71,6 +74,7 @@ impl DebateSpec {
             seed: None,
             sources: Vec::new(),
             fallback_local: false,
+            policy: ModelPolicy::default(),
             allow_secrets: false,
         }
     }
@@ -91,6 +95,7 @@ pub(crate) struct PreparedDebate {
     pub budget: Budget,
     pub seat_models: SeatModels,
     pub embedder: Option<Arc<dyn Embedder>>,
+    pub policy: ModelPolicy,
 }
 
 /// Receives progress while a debate is prepared: downloads, and notes for the user.
@@ -117,6 +122,7 @@ pub(crate) async fn prepare(
         seed,
         models,
         fallback_local,
+        policy,
         ..
     } = spec;
     // A broken prompt or template is found before the debate is created.
@@ -138,7 +144,7 @@ pub(crate) async fn prepare(
         &plan.cast,
         &models,
         &settings,
-        fallback_local,
+        (fallback_local, &policy),
         progress,
     )
     .await?;
@@ -146,7 +152,7 @@ pub(crate) async fn prepare(
         return Err(secrets::refused(secrets));
     }
     check_context(&plan.question, &seating.models)?;
-    check_prices(app, &seating.seated, &budget)?;
+    check_prices(app, &seating.seated, &budget, &policy)?;
     let embedder = match plan.embedder {
         EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
@@ -180,6 +186,7 @@ pub(crate) async fn prepare(
         budget,
         seat_models: seating.models,
         embedder,
+        policy,
     })
 }
 
@@ -242,10 +249,11 @@ pub(crate) async fn prepare_resume(
     app: &AppContext,
     setup: Setup,
     budget: Budget,
+    policy: ModelPolicy,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
-    check_prices(app, &setup.seats, &budget)?;
-    let seat_models = seating::find_again(app, &setup.seats, &progress.fetching).await?;
+    check_prices(app, &setup.seats, &budget, &policy)?;
+    let seat_models = seating::find_again(app, &setup.seats, &policy, &progress.fetching).await?;
     let embedder = match &setup.embedder {
         Some(name) => {
             let name = app.config.model_name(name)?;
@@ -259,6 +267,7 @@ pub(crate) async fn prepare_resume(
         budget,
         seat_models,
         embedder,
+        policy,
     })
 }
 
@@ -311,8 +320,13 @@ fn check_context(question: &str, seat_models: &SeatModels) -> Result<(), Failure
 }
 
 /// A cost limit cannot be enforced if a price is unknown, of a model or of its fallback.
-fn check_prices(app: &AppContext, seated: &[Seated], budget: &Budget) -> Result<(), Failure> {
-    if budget.max_cost.is_none() {
+fn check_prices(
+    app: &AppContext,
+    seated: &[Seated],
+    budget: &Budget,
+    policy: &ModelPolicy,
+) -> Result<(), Failure> {
+    if budget.max_cost.is_none() && !policy.priced_only {
         return Ok(());
     }
     let mut unknown = BTreeSet::new();
@@ -320,9 +334,12 @@ fn check_prices(app: &AppContext, seated: &[Seated], budget: &Budget) -> Result<
         let name = app.config.model_name(&seated.model)?;
         if app.models.price(&name).is_none() {
             unknown.insert(name.to_string());
-        } else if let Some(fallback) = app.models.unpriced_fallback(&name) {
+        } else if let Some(fallback) = app.models.unpriced_fallback(&name, policy) {
             unknown.insert(format!("{fallback}, a fallback of {},", name.provider()));
         }
+    }
+    if let Some(model) = unknown.first().filter(|_| policy.priced_only) {
+        return Err(price_unknown(model));
     }
     let faults = unknown.into_iter().map(|model| {
         Fault::new(
@@ -341,6 +358,14 @@ fn check_prices(app: &AppContext, seated: &[Seated], budget: &Budget) -> Result<
     }
 }
 
+/// A model without a price, for a token whose cost is limited.
+pub(crate) fn price_unknown(model: &str) -> Failure {
+    Failure::forbidden(format!(
+        "the price of {model} is unknown, and what this token may spend is limited: use another model, or have the price added \
+         to prices.toml on the server"
+    ))
+}
+
 /// Like [`check_prices`], for a stored debate: the cost so far has to be known too.
 pub(crate) fn check_resumed_prices(
     app: &AppContext,
@@ -348,7 +373,7 @@ pub(crate) fn check_resumed_prices(
     budget: &Budget,
     past: &[Entry],
 ) -> Result<(), Failure> {
-    check_prices(app, &setup.seats, budget)?;
+    check_prices(app, &setup.seats, budget, &ModelPolicy::default())?;
     if budget.max_cost.is_some() && limits::has_unknown_cost(past) {
         let message = "the cost of this debate so far is unknown, so --max-cost cannot be enforced: use --max-tokens-total";
         return Err(Failure::refused(vec![Fault::new(

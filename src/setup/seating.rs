@@ -14,7 +14,7 @@ use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
-use crate::models::{Discovery, ModelPreferences, Search, discover};
+use crate::models::{Discovery, ModelPolicy, ModelPreferences, Search, discover};
 
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
@@ -29,7 +29,7 @@ pub(super) async fn choose(
     cast: &Cast,
     models: &Models,
     settings: &SeatSettings,
-    fallback_local: bool,
+    (fallback_local, policy): (bool, &ModelPolicy),
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut notices = Vec::new();
@@ -50,9 +50,26 @@ pub(super) async fn choose(
         explain(&found, progress);
         notices.extend(found.substitution());
     }
-    let mut seating = seat(app, cast, settings, &named, progress).await?;
+    // Before anything is downloaded.
+    check_allowed(named.values(), policy)?;
+    let mut seating = seat(app, cast, settings, &named, policy, progress).await?;
     seating.notices = notices;
     Ok(seating)
+}
+
+/// Refuses models that the caller's token may not use.
+pub(crate) fn check_allowed<'a>(
+    models: impl IntoIterator<Item = &'a ModelName>,
+    policy: &ModelPolicy,
+) -> Result<(), Failure> {
+    let refused = models.into_iter().find(|name| !policy.allows(name));
+    match refused {
+        None => Ok(()),
+        Some(name) => Err(Failure::forbidden(format!(
+            "this token may not use {name}; it may use {}",
+            policy.models.join(", ")
+        ))),
+    }
 }
 
 fn preferences(seats: &[&Seat], fallback_local: bool) -> ModelPreferences {
@@ -83,12 +100,13 @@ pub(crate) async fn proposed_models(app: &AppContext, cast: &Cast) -> Vec<(Strin
 pub(super) async fn find_again(
     app: &AppContext,
     seated: &[Seated],
+    policy: &ModelPolicy,
     report: &Report,
 ) -> Result<SeatModels, Failure> {
     let mut models = HashMap::new();
     for seated in seated {
         let name = app.config.model_name(&seated.model)?;
-        let (_, model) = seat_model(app, &name, report).await?;
+        let (_, model) = seat_model(app, &name, policy, report).await?;
         models.insert(seated.seat.name.clone(), model);
     }
     Ok(models)
@@ -104,7 +122,7 @@ pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<
         FastModel {
             name: name.to_string(),
             seat_model: SeatModel {
-                model: app.models.model(name).ok()?,
+                model: app.models.model_within(name, &prepared.policy).ok()?,
                 price: app.models.price(name),
             },
         }
@@ -116,12 +134,14 @@ pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<
             seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
         }
     };
-    let has_prices = || {
-        let name = app.config.model_name(&fast.name).ok();
-        fast.seat_model.price.is_some()
-            && name.is_some_and(|name| app.models.unpriced_fallback(&name).is_none())
-    };
-    (prepared.budget.max_cost.is_none() || has_prices()).then_some(fast)
+    // A token that may not use it has each seat's own model put its replies into form.
+    let policy = &prepared.policy;
+    let name = app.config.model_name(&fast.name).ok();
+    let name = name.filter(|name| policy.allows(name))?;
+    let has_prices =
+        || fast.seat_model.price.is_some() && app.models.unpriced_fallback(&name, policy).is_none();
+    let is_limited = prepared.budget.max_cost.is_some() || policy.priced_only;
+    (!is_limited || has_prices()).then_some(fast)
 }
 
 async fn seat(
@@ -129,6 +149,7 @@ async fn seat(
     cast: &Cast,
     settings: &SeatSettings,
     named: &BTreeMap<String, ModelName>,
+    policy: &ModelPolicy,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut ready: HashMap<ModelName, (ModelName, SeatModel)> = HashMap::new();
@@ -142,7 +163,7 @@ async fn seat(
             return Err(Failure::usage(format!("no model for seat '{}'", seat.name)));
         };
         if !ready.contains_key(name) {
-            let opened = seat_model(app, name, &progress.fetching).await?;
+            let opened = seat_model(app, name, policy, &progress.fetching).await?;
             ready.insert(name.clone(), opened);
         }
         let Some((real, model)) = ready.get(name) else {
@@ -174,6 +195,7 @@ const MAX_SMALL_REPLY_TOKENS: u32 = 1024;
 async fn seat_model(
     app: &AppContext,
     name: &ModelName,
+    policy: &ModelPolicy,
     report: &Report,
 ) -> Result<(ModelName, SeatModel), Failure> {
     let real = if name.provider() == embedded::PROVIDER {
@@ -181,7 +203,7 @@ async fn seat_model(
     } else {
         name.clone()
     };
-    let model = app.models.model(&real)?;
+    let model = app.models.model_within(&real, policy)?;
     let price: Option<Price> = app.models.price(&real);
     Ok((real, SeatModel { model, price }))
 }

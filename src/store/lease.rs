@@ -193,6 +193,7 @@ impl Store {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
+        let token = origin.request.and_then(|request| request.token);
         // PostgreSQL does not accept NUL in text. The setup keeps it, as escaped JSON.
         let question = setup.question.replace('\0', "\u{fffd}");
         let origin_of_chain = Origin {
@@ -205,8 +206,8 @@ impl Store {
         let chain = origin_of_chain.checksum();
         let insert = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain, token_id) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10, $11)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
@@ -217,7 +218,8 @@ impl Store {
         .bind(as_json)
         .bind(i64::from(origin.request.is_some()))
         .bind(origin.owner.to_owned())
-        .bind(chain.clone());
+        .bind(chain.clone())
+        .bind(token.map_or_else(String::new, |id| id.to_string()));
         let mut transaction = self.writer.begin().await?;
         let inserted = async {
             insert.execute(transaction.connection()).await?;

@@ -8,6 +8,7 @@
 
 mod address;
 mod appender;
+mod audit_log;
 mod chain;
 mod check;
 mod commands;
@@ -34,7 +35,9 @@ mod schema;
 mod seal;
 mod server_debates;
 mod sessions;
+mod spending;
 mod token_life;
+mod token_limits;
 mod tokens;
 mod transfer;
 mod worker_queue;
@@ -53,6 +56,7 @@ use serde::Serialize;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
+pub(crate) use audit_log::{AuditEntry, AuditOutcome, AuditRecord, AuditSelection, Via};
 pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
 pub(crate) use delete::Deleted;
 pub(crate) use errors::{FindError, LeaseError, StoreError};
@@ -65,7 +69,9 @@ pub(crate) use resolve::Resolution;
 pub(crate) use row::{DebateRow, Totals};
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use sessions::SessionTimeouts;
+pub(crate) use spending::Spending;
 pub(crate) use token_life::Uses;
+pub(crate) use token_limits::{Reach, TokenLimits};
 #[cfg(test)]
 pub(crate) use tokens::OldSecret;
 pub(crate) use tokens::{Scope, TokenError, TokenRow};

@@ -133,7 +133,7 @@ async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal
     let mut first = ownership::connect(&options)
         .await
         .map_err(Refusal::Failed)?;
-    Schema::of_this_build()
+    Schema::of_this_build(Dialect::Postgres)
         .prepare_shared(&mut first, permission)
         .await?;
     let reader = AnyPoolOptions::new()
@@ -166,7 +166,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     }
     // Migrations need not survive a power cut: they run again. The first append flushes them too.
     connection.execute("PRAGMA synchronous = NORMAL").await?;
-    migrate_file(connection, folder, &Schema::of_this_build()).await?;
+    migrate_file(connection, folder, &Schema::of_this_build(SQLITE)).await?;
     SQLITE.configure(connection).await?;
     if let Some(kept_as) = folder.moved_aside() {
         flags::mark_replacement(connection, kept_as)

@@ -64,6 +64,8 @@ pub(crate) struct Filter {
     pub until: Option<Millis>,
     /// Only debates after this position.
     pub after: Option<ListPosition>,
+    /// Only debates of this token.
+    pub token: Option<Uuid>,
     pub limit: u32,
     pub offset: u64,
 }
@@ -84,6 +86,7 @@ impl Default for Filter {
             since: None,
             until: None,
             after: None,
+            token: None,
             limit: u32::MAX,
             offset: 0,
         }
@@ -374,6 +377,10 @@ impl Conditions {
             let protocol = self.value(Value::Text(protocol.clone()));
             self.and(&format!("protocol = {protocol}"));
         }
+        if let Some(token) = filter.token {
+            let token = self.value(Value::Text(token.to_string()));
+            self.and(&format!("token_id = {token}"));
+        }
         if let Some(since) = filter.since {
             let since = self.value(Value::Number(signed(since)));
             self.and(&format!("created_at >= {since}"));
@@ -403,7 +410,7 @@ impl Conditions {
         // One character more than is shown tells whether the question was cut.
         let sql = format!(
             "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
-             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates {} \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates {} \
              ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
             MAX_LISTED_QUESTION + 1,
             self.clause

@@ -35,12 +35,17 @@ impl Store {
         self.annotate(id, update, "resolved", event, now).await
     }
 
-    /// The resolved debates with the number of their last journal entry, oldest first.
-    pub(crate) async fn resolved_debates(&self) -> Result<Vec<(Uuid, u64)>, StoreError> {
+    /// The resolved debates with the number of their last journal entry, oldest first; with a token only its own.
+    pub(crate) async fn resolved_debates(
+        &self,
+        token: Option<Uuid>,
+    ) -> Result<Vec<(Uuid, u64)>, StoreError> {
         let query = sqlx::query(
             "SELECT id, (SELECT MAX(seq) FROM journal WHERE debate_id = debates.id) AS seq FROM debates \
-             WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') ORDER BY created_at, id",
-        );
+             WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') \
+             AND ($1 = '' OR token_id = $1) ORDER BY created_at, id",
+        )
+        .bind(token.map_or_else(String::new, |id| id.to_string()));
         let read = |row: &AnyRow| {
             let id = parse_id(row.try_get("id")?)?;
             Ok((id, unsigned(row.try_get("seq")?)))

@@ -24,7 +24,7 @@ async fn f17_a_resolution_is_kept_and_can_be_corrected(test_store: TestStore) {
             .await
             .unwrap(),
     );
-    assert_eq!(store.resolved_debates().await.unwrap(), []);
+    assert_eq!(store.resolved_debates(None).await.unwrap(), []);
     for outcome in [Some("yes"), Some("no"), None] {
         store.resolve(id, resolution(outcome), 2_000).await.unwrap();
     }
@@ -42,7 +42,7 @@ async fn f17_a_resolution_is_kept_and_can_be_corrected(test_store: TestStore) {
         })
         .collect();
     assert_eq!(resolutions, [(1, Some("yes")), (2, Some("no")), (3, None)]);
-    assert_eq!(store.resolved_debates().await.unwrap(), [(id, 3)]);
+    assert_eq!(store.resolved_debates(None).await.unwrap(), [(id, 3)]);
 }
 
 async fn a_resolution_of_an_unknown_debate_is_rejected(test_store: TestStore) {

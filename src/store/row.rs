@@ -35,6 +35,9 @@ pub(crate) struct DebateRow {
     /// Whether a server runs it, and resumes it by itself.
     #[serde(skip)]
     pub is_served: bool,
+    /// The token that created it; `None` for the command line, an open server and earlier versions.
+    #[serde(skip)]
+    pub token: Option<Uuid>,
 }
 
 /// The usage of all steps of a debate (C-11).
@@ -55,7 +58,7 @@ macro_rules! select_debates {
     ($rest:literal) => {
         concat!(
             "SELECT id, protocol, question, state, created_at, updated_at, ended_at, calls, retries, input_tokens, \
-             output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates ",
+             output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates ",
             $rest
         )
     };
@@ -85,6 +88,7 @@ impl DebateRow {
                 .try_get::<Option<i64>, _>("rating")?
                 .and_then(|rating| u8::try_from(rating).ok()),
             is_served: number("served")? == 1,
+            token: parse_token(row.try_get("token_id")?)?,
         })
     }
 }
@@ -111,13 +115,18 @@ pub(super) fn parse_id(text: &str) -> Result<Uuid, Failure> {
         .map_err(|error| Failure::unreadable(format!("'{text}' is not a valid id: {error}")))
 }
 
+/// `None` for a debate that belongs to no token.
+fn parse_token(text: &str) -> Result<Option<Uuid>, Failure> {
+    (!text.is_empty()).then(|| parse_id(text)).transpose()
+}
+
 fn timestamp(at: Millis) -> String {
     let at = Timestamp::from_millisecond(super::signed(at)).unwrap_or(Timestamp::MAX);
     format!("{at:.3}")
 }
 
 /// For a time or an optional time.
-fn rfc3339<S: Serializer>(
+pub(super) fn rfc3339<S: Serializer>(
     at: &(impl Into<Option<Millis>> + Copy),
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

@@ -46,10 +46,24 @@ impl From<MigrateError> for Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Empty,
-    /// The last version that it has.
+    /// The last version up to which it has all migrations.
     Older(i64),
     /// It has everything that this build needs.
     Usable,
+}
+
+/// Triggers are the only part of a migration that differs between the databases.
+const fn ownership_migration(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.sqlite.sql")
+        ),
+        Dialect::Postgres => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.postgres.sql")
+        ),
+    }
 }
 
 /// The migrations of a build.
@@ -57,7 +71,7 @@ pub(super) struct Schema(Migrator);
 
 impl Schema {
     /// Listed explicitly, so that a stray file in the folder is never run.
-    pub(super) fn of_this_build() -> Self {
+    pub(super) fn of_this_build(dialect: Dialect) -> Self {
         Self::new(vec![
             (
                 1,
@@ -84,6 +98,7 @@ impl Schema {
                 "access",
                 include_str!("../../migrations/0005_access.sql"),
             ),
+            (6, "ownership", ownership_migration(dialect)),
             (
                 7,
                 "reading",
@@ -127,10 +142,12 @@ impl Schema {
             }
         }
         let has = |version| applied.iter().any(|(applied, _)| *applied == version);
-        let is_complete = self.0.iter().all(|own| has(own.version));
-        match (applied.last(), unknown) {
-            (None, _) => Ok(State::Empty),
-            (_, Some(version)) => {
+        let own = self.0.iter().map(|own| own.version);
+        let complete_to = own.take_while(|version| has(*version)).last().unwrap_or(0);
+        let is_complete = complete_to == self.newest();
+        match unknown {
+            _ if applied.is_empty() => Ok(State::Empty),
+            Some(version) => {
                 let oldest = oldest_build(connection, dialect).await?;
                 if is_complete && oldest.is_some_and(|oldest| oldest <= self.newest()) {
                     Ok(State::Usable)
@@ -138,8 +155,8 @@ impl Schema {
                     Err(Refusal::Newer(version))
                 }
             }
-            (Some(_), None) if is_complete => Ok(State::Usable),
-            (Some((last, _)), None) => Ok(State::Older(*last)),
+            None if is_complete => Ok(State::Usable),
+            None => Ok(State::Older(complete_to)),
         }
     }
 

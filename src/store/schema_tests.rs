@@ -5,6 +5,7 @@ use sqlx::{Connection, Executor};
 use uuid::Uuid;
 
 use super::*;
+use crate::store::dialect::server_now;
 use crate::store::test_stores::TestStore;
 use crate::store::test_support::{finished, keyed, opened, setup, spent};
 use crate::store::{Store, StoreError};
@@ -42,7 +43,7 @@ async fn c10_a_shared_database_is_migrated_only_on_request() {
     let mut connection = connect(&test_store).await;
     assert!(previous().migrate(&mut connection).await.is_ok());
     let refused = Store::at(&test_store.address()).await.unwrap_err();
-    let needed = Schema::of_this_build().newest();
+    let needed = Schema::of_this_build(Dialect::Sqlite).newest();
     assert_eq!(
         refused,
         StoreError::Older {
@@ -67,6 +68,25 @@ async fn c10_a_shared_database_is_migrated_only_on_request() {
         .await;
 }
 
+/// C-10: builds of different branches run migrations in another order. The version is the last one without a gap before it, so
+/// that the message names a reason, and a copy is kept before the missing migration changes data.
+#[tokio::test]
+async fn c10_a_database_without_a_migration_in_between_is_older() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = old_store(folder.path()).await;
+    let own = Schema::of_this_build(Dialect::Sqlite);
+    let without = |missing| {
+        let kept = own.0.iter().filter(|own| own.version != missing).cloned();
+        Schema(Migrator::with_migrations(kept.collect()))
+    };
+    assert!(without(5).migrate(&mut connection).await.is_ok());
+    let state = own.state(&mut connection, Dialect::Sqlite).await;
+    assert!(matches!(state, Ok(State::Older(4))));
+    connection.close().await.unwrap();
+    Store::open(folder.path()).await.unwrap().close().await;
+    assert!(folder.path().join("roundtable.db.schema-4").exists());
+}
+
 /// C-10: processes that start at the same time on an empty database all get a schema.
 #[tokio::test]
 async fn c10_concurrent_first_starts_succeed() {
@@ -81,7 +101,7 @@ async fn c10_concurrent_first_starts_succeed() {
 /// C-10: a build can use a newer schema that supports it, and no other.
 #[tokio::test]
 async fn c10_a_newer_schema_is_used_only_if_it_supports_this_build() {
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     let insert = |version: i64| {
         format!(
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -119,9 +139,12 @@ async fn c10_a_newer_schema_is_used_only_if_it_supports_this_build() {
 }
 
 /// The statements with which version 0.1 leases a debate and appends to it, as it sends them.
-const OLD_LEASE: &str = "UPDATE debates SET owner = 'old', epoch = epoch + 1 WHERE NOT EXISTS \
-     (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > \
-      CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)) RETURNING epoch";
+const OLD_LEASE: &str = concat!(
+    "UPDATE debates SET owner = 'old', epoch = epoch + 1 WHERE NOT EXISTS \
+     (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
+    server_now!(),
+    ") RETURNING epoch"
+);
 const OLD_APPEND: &str = "WITH given AS (
         SELECT * FROM json_to_recordset(CAST($1 AS json)) AS given(
             id text, epoch bigint, updated_at bigint, state text, ended_at bigint, generation bigint, rating bigint,
@@ -171,12 +194,11 @@ async fn b04_workers_of_two_versions_share_a_migrated_database() {
     let fenced_later = lease.journal();
     drop(lease);
 
-    // The debate is released in the background.
+    // The dropped lease is released a moment later, and the old worker waits for that.
     let epoch: i64 = loop {
         if let Some(row) = old.fetch_optional(OLD_LEASE).await.unwrap() {
             break row.get("epoch");
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     let refused = fenced_later.append(vec![step(3)]).await;
     assert_eq!(
@@ -195,6 +217,7 @@ async fn b04_workers_of_two_versions_share_a_migrated_database() {
     };
     assert_eq!(append(&mut old, epoch).await, 1);
 
+    // The old worker sends no heartbeats, as if it had died without releasing the debate.
     let lease = store.lease(id).await.unwrap();
     assert_eq!(append(&mut old, epoch).await, 0, "fenced");
     assert_eq!(lease.journal().load().await.unwrap().len(), 3);
@@ -222,10 +245,13 @@ async fn c10_a_data_folder_is_migrated_when_it_is_opened() {
     assert!(previous().migrate(&mut connection).await.is_ok());
     connection.close().await.unwrap();
     let store = Store::open(folder.path()).await.unwrap();
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     assert_eq!(store.version().await, Ok(u64::try_from(newest).unwrap()));
     let copy = folder.path().join("roundtable.db.schema-4");
-    assert_eq!(copy.exists(), Schema::of_this_build().changes_data(4));
+    assert_eq!(
+        copy.exists(),
+        Schema::of_this_build(Dialect::Sqlite).changes_data(4)
+    );
 }
 
 async fn old_store(folder: &std::path::Path) -> AnyConnection {
@@ -252,11 +278,14 @@ async fn c10_a_copy_is_kept_before_a_migration_that_changes_data() {
     drop(lease);
     store.close().await;
 
-    let newest = Schema::of_this_build().newest();
+    let newest = Schema::of_this_build(Dialect::Sqlite).newest();
     let add = (newest + 1, "add", "CREATE TABLE later (a TEXT)");
     let change = (newest + 2, "change", "UPDATE journal SET body = 'gone'");
     let with = |later: &[(i64, &'static str, &'static str)]| {
-        let (own, later) = (Schema::of_this_build(), Schema::new(later.to_vec()));
+        let (own, later) = (
+            Schema::of_this_build(Dialect::Sqlite),
+            Schema::new(later.to_vec()),
+        );
         let all = own.0.iter().chain(later.0.iter()).cloned();
         Schema(Migrator::with_migrations(all.collect()))
     };

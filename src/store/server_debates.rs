@@ -18,6 +18,8 @@ pub(crate) struct CreateRequest {
     pub key: Option<String>,
     /// A hash of the request's content.
     pub fingerprint: String,
+    /// The token that sent it, and owns the debate.
+    pub token: Option<Uuid>,
 }
 
 /// The result of creating a debate for a request. `New` carries the id, or the lease if the caller is to run the debate.

@@ -110,6 +110,7 @@ async fn check_listing(store: &Store, id: Uuid) {
         },
         rating: Some(9),
         is_served: false,
+        token: None,
     };
     let filter = Filter {
         search: Some("IS IT".into()),

@@ -12,6 +12,8 @@ use roundtable_engine::model::Ability;
 use roundtable_engine::table::Budget;
 use serde_json::json;
 
+use super::{AuditOutcome, AuditRecord, Via};
+
 pub(super) fn setup(question: &str) -> Setup {
     Setup {
         protocol: "dialectic".into(),
@@ -144,4 +146,18 @@ pub(crate) async fn dropped_after<T>(
         operation.as_mut().poll(context).map(Some)
     })
     .await
+}
+
+pub(super) fn audit_record(action: &str) -> AuditRecord {
+    AuditRecord {
+        at: 1_800_000_000_000,
+        who: Some("ada".into()),
+        via: Via::Token,
+        action: action.into(),
+        subject: Some("bob".into()),
+        outcome: AuditOutcome::Done,
+        address: Some("127.0.0.1".into()),
+        request_id: Some("r1".into()),
+        detail: None,
+    }
 }

@@ -2,6 +2,8 @@
 
 use roundtable_core::hex;
 use roundtable_engine::event::Millis;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
@@ -9,16 +11,20 @@ use uuid::Uuid;
 use super::errors::{Failure, Fault, StoreError};
 use super::flags;
 use super::row::parse_id;
+use super::token_limits::{Reach, TokenLimits};
 use super::{Store, signed, unsigned};
 
 /// What a token allows. Each scope includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
-    /// View everything.
+    /// View debates.
     Read,
     /// Start debates and take part in them.
     Run,
-    /// Delete debates.
+    /// Delete debates, manage tokens, read the audit log.
     Admin,
 }
 
@@ -47,6 +53,8 @@ pub(crate) struct TokenRow {
     /// `None` if it was never used. Up to a minute behind.
     pub last_used_at: Option<Millis>,
     pub old_secret: Option<OldSecret>,
+    pub reach: Reach,
+    pub limits: TokenLimits,
 }
 
 /// The secret of a token before its rotation.
@@ -57,7 +65,7 @@ pub(crate) struct OldSecret {
 }
 
 impl TokenRow {
-    /// A token that does not expire.
+    /// A token that does not expire, with reach `all` and no limits.
     pub(crate) fn new(name: String, scope: Scope, hash: [u8; 32], created_at: Millis) -> Self {
         Self {
             id: Uuid::new_v4(),
@@ -68,6 +76,8 @@ impl TokenRow {
             expires_at: None,
             last_used_at: None,
             old_secret: None,
+            reach: Reach::All,
+            limits: TokenLimits::default(),
         }
     }
 
@@ -91,15 +101,22 @@ pub(crate) enum TokenError {
 
 impl Store {
     pub(crate) async fn add_token(&self, token: &TokenRow) -> Result<(), TokenError> {
+        let limits = token
+            .limits
+            .stored()
+            .map_err(|failure| self.failed(failure))?;
         let query = sqlx::query(
-            "INSERT INTO tokens (id, name, scope, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+            "INSERT INTO tokens (id, name, scope, hash, created_at, expires_at, reach, limits) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
         .bind(token.scope.name())
         .bind(hex::encode(token.hash))
         .bind(signed(token.created_at))
-        .bind(token.expires_at.map(signed));
+        .bind(token.expires_at.map(signed))
+        .bind(token.reach.name())
+        .bind(limits);
         let added = async {
             let mut transaction = self.writer.begin().await?;
             let added = async {
@@ -123,7 +140,7 @@ impl Store {
     /// Oldest first.
     pub(crate) async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         let query = sqlx::query(
-            "SELECT id, name, scope, hash, created_at, expires_at, last_used_at, old_hash, old_valid_until \
+            "SELECT id, name, scope, hash, created_at, expires_at, last_used_at, old_hash, old_valid_until, reach, limits \
              FROM tokens ORDER BY created_at, name",
         );
         self.read_all(query, read).await
@@ -163,6 +180,8 @@ fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
         expires_at: row.try_get::<Option<i64>, _>("expires_at")?.map(unsigned),
         last_used_at: row.try_get::<Option<i64>, _>("last_used_at")?.map(unsigned),
         old_secret,
+        reach: Reach::named(row.try_get("reach")?).ok_or_else(|| unreadable("reach"))?,
+        limits: TokenLimits::read(row.try_get("limits")?).ok_or_else(|| unreadable("limits"))?,
         name,
     })
 }

@@ -39,7 +39,7 @@ use Kind::{Number, Real, Text};
 
 /// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `server_flags`, of which only
 /// the one about tokens concerns a copy; and `compatibility`, which belongs to the schema.
-pub(super) const TABLES: [Table; 6] = [
+pub(super) const TABLES: [Table; 8] = [
     Table {
         name: "debates",
         columns: &[
@@ -64,6 +64,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("served", Number),
             ("budget", Text),
             ("chain", Text),
+            ("token_id", Text),
         ],
         key: &["id"],
     },
@@ -92,6 +93,8 @@ pub(super) const TABLES: [Table; 6] = [
             ("last_used_at", Number),
             ("old_hash", Text),
             ("old_valid_until", Number),
+            ("reach", Text),
+            ("limits", Text),
         ],
         key: &["id"],
     },
@@ -124,6 +127,32 @@ pub(super) const TABLES: [Table; 6] = [
             ("domain", Text),
             ("kind", Text),
             ("body", Text),
+        ],
+        key: &["number"],
+    },
+    Table {
+        name: "other_costs",
+        columns: &[
+            ("id", Text),
+            ("token_id", Text),
+            ("at", Number),
+            ("cost_usd", Real),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "audit_log",
+        columns: &[
+            ("number", Number),
+            ("at", Number),
+            ("who", Text),
+            ("via", Text),
+            ("action", Text),
+            ("subject", Text),
+            ("outcome", Text),
+            ("address", Text),
+            ("request_id", Text),
+            ("detail", Text),
         ],
         key: &["number"],
     },

@@ -1,13 +1,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundtable_core::learning::Audit;
+use roundtable_core::usage::Money;
 use roundtable_engine::event::State;
 use uuid::Uuid;
 
 use super::*;
 use crate::store::test_stores::TestStore;
-use crate::store::test_support::{ended, failed, finished, keyed, opened, setup, spent};
-use crate::store::{CreateRequest, Rating, Scope, SessionTimeouts, TokenRow, Uses};
+use crate::store::test_support::{
+    audit_record, ended, failed, finished, keyed, opened, setup, spent,
+};
+use crate::store::{
+    CreateRequest, Rating, Reach, Scope, SessionTimeouts, TokenLimits, TokenRow, Uses,
+};
 
 /// Fills every table, including unusual texts and numbers.
 async fn fill(store: &Store) {
@@ -32,6 +37,7 @@ async fn fill(store: &Store) {
     let request = CreateRequest {
         key: Some("once".into()),
         fingerprint: "ff".into(),
+        token: Some(Uuid::new_v4()),
     };
     store
         .create_for_server(
@@ -45,6 +51,11 @@ async fn fill(store: &Store) {
         .unwrap();
     let token = TokenRow {
         expires_at: Some(9_000_000),
+        reach: Reach::Own,
+        limits: TokenLimits {
+            max_running: Some(3),
+            ..TokenLimits::default()
+        },
         ..TokenRow::new("ada".into(), Scope::Run, [7; 32], 1)
     };
     store.add_token(&token).await.unwrap();
@@ -68,6 +79,11 @@ async fn fill(store: &Store) {
     store.record_uses(&uses).await.unwrap();
     let plan = |_: &[Audit]| Ok::<_, std::convert::Infallible>(crate::learning::samples::audit());
     store.learn(plan).await.unwrap();
+    let cost = Money::from_dollars(0.1).unwrap();
+    store.add_cost(token.id, 5, cost).await.unwrap();
+    for action in ["token-added", "token-revoked"] {
+        store.append_audit(&audit_record(action)).await.unwrap();
+    }
 }
 
 /// C-10: copying to PostgreSQL and back changes nothing.
@@ -93,7 +109,9 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
             ("tokens", 1),
             ("requests", 1),
             ("sessions", 1),
-            ("learning", 4)
+            ("learning", 4),
+            ("other_costs", 1),
+            ("audit_log", 2)
         ]
     );
     assert_eq!(from.copy_into(&between).await.unwrap(), before);

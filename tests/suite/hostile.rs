@@ -5,7 +5,7 @@
 
 #![cfg(unix)]
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
@@ -88,7 +88,8 @@ struct Attack<'s> {
     watchdog: Watchdog,
     inputs: usize,
     answers: std::collections::BTreeMap<u16, usize>,
-    closed: usize,
+    /// Inputs that the server closed the connection on.
+    closed: Vec<String>,
     longest: Duration,
     faults: Vec<String>,
 }
@@ -100,7 +101,7 @@ impl<'s> Attack<'s> {
             watchdog: Watchdog::new(&serving.address, &control.address),
             inputs: 0,
             answers: std::collections::BTreeMap::new(),
-            closed: 0,
+            closed: Vec::new(),
             longest: Duration::ZERO,
             faults: Vec::new(),
         }
@@ -122,9 +123,16 @@ impl<'s> Attack<'s> {
             self.faults
                 .push(format!("stood still for {wait:?}: {}", input.shown()));
         }
-        let Ok(reply) = reply else {
-            self.closed += 1;
-            return None;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.faults.push(format!("no answer: {}", input.shown()));
+                return None;
+            }
+            Err(error) => {
+                self.closed.push(format!("{error}: {}", input.shown()));
+                return None;
+            }
         };
         *self.answers.entry(reply.status).or_default() += 1;
         let text = reply.text();

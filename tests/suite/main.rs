@@ -31,6 +31,7 @@ mod invalid_replies;
 mod judge;
 mod learning;
 mod on_postgres;
+mod ownership;
 mod panel;
 mod paying;
 mod requirements;

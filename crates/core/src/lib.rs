@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod forecast;
 pub mod forensics;
 pub mod format;
+pub mod glob;
 pub mod groupthink;
 pub mod hex;
 pub mod issues;

@@ -40,6 +40,17 @@ enum Claim {
     Refused(State),
 }
 
+/// How a debate is resumed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Continuation {
+    /// New limits of the debate.
+    pub requested: Budget,
+    /// What the limits of the caller's token allow.
+    pub ceiling: Budget,
+    /// Who continues a paused debate.
+    pub by: Option<String>,
+}
+
 fn wrong_state<T>(state: State, why: &str) -> Result<T, SchedulerError> {
     Err(SchedulerError::WrongState(state, why.to_owned()))
 }
@@ -223,18 +234,23 @@ impl Scheduler {
     pub(crate) async fn resume(
         self: &Arc<Self>,
         id: Uuid,
-        requested: Budget,
+        continuation: Continuation,
     ) -> Result<State, SchedulerError> {
         let scheduler = Arc::clone(self);
-        self.complete(async move { scheduler.resume_now(id, requested).await })
+        self.complete(async move { scheduler.resume_now(id, continuation).await })
             .await
     }
 
     async fn resume_now(
         self: &Arc<Self>,
         id: Uuid,
-        requested: Budget,
+        continuation: Continuation,
     ) -> Result<State, SchedulerError> {
+        let Continuation {
+            requested,
+            ceiling,
+            by,
+        } = continuation;
         let is_resumable = |state| !matches!(state, State::Complete | State::Waiting);
         let (lease, state) = match self.claim(id, is_resumable).await {
             Ok(Claim::Leased(lease, state)) => (lease, state),
@@ -245,7 +261,7 @@ impl Scheduler {
                 table.cancel_pause();
                 return Ok(State::Running);
             }
-            Ok(Claim::Refused(State::Waiting)) => return self.end_pause(id).await,
+            Ok(Claim::Refused(State::Waiting)) => return self.end_pause(id, by).await,
             Ok(Claim::Refused(state)) => {
                 let why = "the debate is complete; there is nothing to resume";
                 return wrong_state(state, why);
@@ -256,6 +272,7 @@ impl Scheduler {
             Err(error) => return Err(error),
         };
         let budget = self.resumed_budget(id, state, requested).await?;
+        let budget = budget.within(ceiling);
         let slot = self.reserve()?;
         if state == State::Running && !self.store.is_shared() {
             self.store.set_budget(id, &budget).await?;
@@ -268,7 +285,11 @@ impl Scheduler {
     }
 
     /// Resumes a waiting debate if it is paused, that is, if it does not wait for another decision.
-    async fn end_pause(self: &Arc<Self>, id: Uuid) -> Result<State, SchedulerError> {
+    async fn end_pause(
+        self: &Arc<Self>,
+        id: Uuid,
+        by: Option<String>,
+    ) -> Result<State, SchedulerError> {
         let entries = self.store.entries(id).await?;
         let options = open_question(&entries).map(|query| query.options.as_slice());
         let is_pause = options.is_some_and(|all| all.iter().any(|o| o == CONTINUE));
@@ -276,7 +297,7 @@ impl Scheduler {
             let why = "the debate is waiting for a decision; send it to …/decision";
             return wrong_state(State::Waiting, why);
         }
-        self.decide_now(id, CONTINUE.into(), None, None).await
+        self.decide_now(id, CONTINUE.into(), by, None).await
     }
 
     /// The limits of a debate that is resumed; an error if one of them is used up (C-19).

@@ -41,6 +41,7 @@ use crate::store::{CreateRequest, Created, Lease, LeaseError, Store, StoreError}
 
 use call_gate::CallGate;
 pub(crate) use cluster::Work;
+pub(crate) use commands::Continuation;
 
 /// A released lease becomes visible to other processes a moment later.
 const RELEASE_DELAY: Duration = Duration::from_millis(50);

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{ActiveDebate, Job, JobSource, Scheduler, log, progress_sink};
 use crate::clock;
 use crate::failure::Failure;
+use crate::models::ModelPolicy;
 use crate::setup::{self, PreparedDebate, limits};
 use crate::store::Lease;
 
@@ -103,7 +104,15 @@ impl Scheduler {
         let own = self.store.budget(id).await?.unwrap_or(setup.budget);
         let configured = self.context.config.limits.budget();
         let budget = limits::resumed(own, Budget::default(), configured);
-        match setup::prepare_resume(&self.context, setup, budget, &progress_sink()).await {
+        // The token's limits apply to fallbacks as well, also in another process than the one that took the request.
+        let limits = self.store.limits_of(id).await?;
+        let policy = ModelPolicy {
+            models: limits.models,
+            priced_only: limits.max_cost_per_day.is_some(),
+        };
+        let progress = progress_sink();
+        let preparing = setup::prepare_resume(&self.context, setup, budget, policy, &progress);
+        match preparing.await {
             Ok(prepared) => Ok((lease, prepared)),
             Err(failure) => {
                 self.fail(&lease, failure.clone()).await?;

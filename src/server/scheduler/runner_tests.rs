@@ -50,6 +50,7 @@ fn prepared(context: &AppContext) -> PreparedDebate {
             .collect(),
     };
     PreparedDebate {
+        policy: crate::models::ModelPolicy::default(),
         seat_models: seat_models.collect(),
         budget: setup.budget,
         embedder: None,

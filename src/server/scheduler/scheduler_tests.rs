@@ -1,7 +1,6 @@
 use futures::future::join;
 
 use super::test_support::TestScheduler;
-use roundtable_engine::budget::Budget;
 
 use super::*;
 use crate::store::test_support::dropped_after;
@@ -13,6 +12,7 @@ fn request(number: usize) -> CreateRequest {
     CreateRequest {
         key: Some(format!("key-{number}")),
         fingerprint: "same".into(),
+        token: None,
     }
 }
 
@@ -57,7 +57,7 @@ async fn c08_a_dropped_decision_or_resume_leaves_no_debate_behind() {
             continue;
         }
         assert_eq!(state, State::Failed);
-        dropped_after(polls, test.scheduler.resume(id, Budget::default())).await;
+        dropped_after(polls, test.scheduler.resume(id, Continuation::default())).await;
         test.until_idle().await;
     }
 }
@@ -78,7 +78,7 @@ async fn c08_concurrent_commands_start_one_run() {
     assert_eq!(scheduler.load(), (0, 1));
 
     assert_eq!(scheduler.cancel(id).await.unwrap(), State::Cancelled);
-    let resume = || scheduler.resume(id, Budget::default());
+    let resume = || scheduler.resume(id, Continuation::default());
     let (first, second) = join(resume(), resume()).await;
     assert_eq!(
         (first.unwrap(), second.unwrap()),

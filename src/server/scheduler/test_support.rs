@@ -59,6 +59,7 @@ impl TestScheduler {
             sources: Vec::new(),
             fallback_local: false,
             allow_secrets: false,
+            policy: crate::models::ModelPolicy::default(),
         };
         let scheduler = &self.scheduler;
         setup::prepare(&scheduler.context, &scheduler.store, spec, &progress_sink())

@@ -4,6 +4,7 @@
 //! the view and render it. Nothing here depends on a protocol: pages show transcripts and reports.
 
 pub(crate) mod assets;
+mod audit;
 mod calibration;
 mod debate;
 mod debates;
@@ -16,7 +17,10 @@ mod learning;
 mod models;
 mod routes;
 mod sign_in_page;
+mod tokens;
 
+use super::access::Caller;
+use crate::store::{Reach, Scope};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use calibration::calibration_page;
@@ -31,20 +35,41 @@ struct Tab {
     name: &'static str,
     path: &'static str,
     title: &'static str,
+    shown_to: Audience,
+}
+
+/// The visitors whose navigation has a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    Everybody,
+    /// Those who see all debates.
+    AllReach,
+    Admins,
 }
 
 impl Tab {
     const fn new(name: &'static str, path: &'static str, title: &'static str) -> Self {
-        Self { name, path, title }
+        Self {
+            name,
+            path,
+            title,
+            shown_to: Audience::Everybody,
+        }
+    }
+
+    const fn shown_to(self, shown_to: Audience) -> Self {
+        Self { shown_to, ..self }
     }
 }
 
-const TABS: [Tab; 5] = [
+const TABS: [Tab; 7] = [
     Tab::new("ask", "/", "Ask"),
     Tab::new("debates", "/debates", "Debates"),
     Tab::new("models", "/models", "Models"),
     Tab::new("calibration", "/calibration", "Calibration"),
-    Tab::new("learning", "/learning", "Learning"),
+    Tab::new("learning", "/learning", "Learning").shown_to(Audience::AllReach),
+    Tab::new("tokens", "/tokens", "Tokens").shown_to(Audience::Admins),
+    Tab::new("audit", "/audit", "Audit").shown_to(Audience::Admins),
 ];
 
 /// Header and footer of a page.
@@ -53,6 +78,8 @@ pub(crate) struct Frame {
     /// Name of the current tab; empty if the page belongs to none.
     pub tab: &'static str,
     pub visitor: Visitor,
+    is_admin: bool,
+    reaches_all: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +93,31 @@ pub(crate) enum Visitor {
 
 impl Frame {
     pub(crate) fn new(tab: &'static str, visitor: Visitor) -> Self {
-        Self { tab, visitor }
+        Self {
+            tab,
+            visitor,
+            is_admin: false,
+            reaches_all: true,
+        }
+    }
+
+    /// Shows the links that this caller may follow.
+    pub(crate) fn for_caller(self, caller: &Caller) -> Self {
+        let reaches_all = caller.reach == Reach::All;
+        Self {
+            is_admin: caller.may(Scope::Admin) && reaches_all,
+            reaches_all,
+            ..self
+        }
+    }
+
+    fn tabs(self) -> Vec<&'static Tab> {
+        let is_shown = |tab: &&Tab| match tab.shown_to {
+            Audience::Everybody => true,
+            Audience::AllReach => self.reaches_all,
+            Audience::Admins => self.is_admin,
+        };
+        TABS.iter().filter(is_shown).collect()
     }
 
     fn is_inside(self) -> bool {

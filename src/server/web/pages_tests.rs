@@ -4,6 +4,7 @@ use roundtable_engine::event::State;
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 
+use super::audit::{AuditView, Row as AuditRow};
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Query, Row};
 use super::error_page::ErrorView;
@@ -12,6 +13,7 @@ use super::fields::{FieldGroup, FieldValues, protocol_input};
 use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
 use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
+use super::tokens::{Added, Row as TokenListRow, TokenForm, TokensView};
 use super::*;
 use crate::render::{self, test_support};
 use crate::store::{DebateRow, Totals};
@@ -39,6 +41,7 @@ fn rows() -> Vec<Row> {
         },
         rating: (number == 2).then_some(9),
         is_served: false,
+        token: None,
     };
     [
         data(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),
@@ -182,6 +185,14 @@ fn all() -> Vec<(&'static str, String)> {
         ),
         ("models", models().page(frame("models"))),
         (
+            "tokens",
+            tokens().page(frame("tokens").for_caller(&Caller::open())),
+        ),
+        (
+            "audit",
+            audit().page(frame("audit").for_caller(&Caller::open())),
+        ),
+        (
             "sign_in",
             SignInView {
                 next: "/debates".into(),
@@ -198,6 +209,65 @@ fn all() -> Vec<(&'static str, String)> {
             .page(frame("")),
         ),
     ]
+}
+
+fn tokens() -> TokensView {
+    let row = |name: &str, scope, reach, limits: &str| TokenListRow {
+        name: name.into(),
+        scope,
+        reach,
+        limits: limits.into(),
+        stamp: "2026-11-16T14:02:00Z".into(),
+        when: "2026-11-16 14:02 UTC".into(),
+        expiry: "no expiry".into(),
+        last_use: "never used".into(),
+    };
+    TokensView {
+        problems: vec!["a token named 'ada' already exists".into()],
+        added: Some(Added {
+            name: "bot".into(),
+            secret: "rt_0123".into(),
+        }),
+        rows: vec![
+            row("ada", "admin", "all debates", ""),
+            row(
+                "<b>support</b>/bot",
+                "run",
+                "own debates",
+                "$5.00 per day, 3 running",
+            ),
+        ],
+        form: TokenForm {
+            name: "ada".into(),
+            reach: "own".into(),
+            models: "openai:*".into(),
+            ..TokenForm::default()
+        },
+    }
+}
+
+fn audit() -> AuditView {
+    let row = |number, who: &str, action: &str, outcome, tone| AuditRow {
+        number,
+        stamp: "2026-11-16T14:02:00Z".into(),
+        when: "2026-11-16 14:02 UTC".into(),
+        who: who.into(),
+        action: action.into(),
+        subject: "<b>support</b>".into(),
+        outcome,
+        tone,
+        address: "203.0.113.7".into(),
+        request_id: "r1".into(),
+        detail: "scope run, reach own".into(),
+    };
+    AuditView {
+        rows: vec![
+            row(8, "ada (token)", "token-added", "done", "good"),
+            row(7, "nobody", "sign-in", "refused", "mid"),
+        ],
+        older: Some(7),
+        is_first: false,
+    }
 }
 
 fn models() -> ModelsView {

@@ -1,45 +1,63 @@
 //! Routes of the pages, and what their handlers share.
 
-use std::sync::Arc;
-
-use axum::Router;
 use axum::extract::{Extension, Path, Query};
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::{debate, debates, home, models};
+use super::handlers::{audit, debate, debates, home, models, tokens};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
-use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::problem::Problem;
+use crate::server::route_table::ReachRule::{All, Debate, Nothing, Visible};
+use crate::server::route_table::{PUBLIC, Routes, admin, read, run};
 use crate::store::Scope;
 
 /// The authenticated caller; absent on pages that need no sign-in.
 pub(super) type MaybeCaller = Option<Extension<Caller>>;
 
-pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/", get(home::show))
-        .route("/debates", get(debates::list).post(home::start))
-        .route("/debates/{id}", get(debate::show))
-        .route("/debates/{id}/panels", get(debate::panels))
-        .route("/debates/{id}/turns/{*step}", get(debate::turn))
-        .route("/debates/{id}/say", post(debate::say))
-        .route("/debates/{id}/pause", post(debate::pause))
-        .route("/debates/{id}/decision", post(debate::decide))
-        .route("/debates/{id}/cancel", post(debate::cancel))
-        .route("/debates/{id}/resume", post(debate::resume))
-        .route("/debates/{id}/rating", post(debate::rate))
-        .route("/debates/{id}/delete", post(debate::delete))
-        .route("/models", get(models::show))
-        .route("/models/test", post(models::test))
-        .route("/sign-in", get(sign_in))
-        .route("/assets/{file}", get(asset))
-        .route("/favicon.ico", get(favicon))
+pub(crate) fn routes() -> Routes {
+    Routes::default()
+        .get("/", read(Visible), home::show)
+        .get("/debates", read(Visible), debates::list)
+        .post("/debates", run(Visible), home::start)
+        .get("/debates/{id}", read(Debate), debate::show)
+        .get("/debates/{id}/panels", read(Debate), debate::panels)
+        .get("/debates/{id}/turns/{*step}", read(Debate), debate::turn)
+        .post("/debates/{id}/say", run(Debate), debate::say)
+        .post("/debates/{id}/pause", run(Debate), debate::pause)
+        .post(
+            "/debates/{id}/decision",
+            run(Debate).audited("decision"),
+            debate::decide,
+        )
+        .post("/debates/{id}/cancel", run(Debate), debate::cancel)
+        .post("/debates/{id}/resume", run(Debate), debate::resume)
+        .post("/debates/{id}/rating", run(Debate), debate::rate)
+        .post(
+            "/debates/{id}/delete",
+            admin(Debate).audited("debate-deleted"),
+            debate::delete,
+        )
+        .get("/models", read(Nothing), models::show)
+        .post(
+            "/models/test",
+            run(Nothing).audited("model-tested"),
+            models::test,
+        )
+        .get("/tokens", admin(All), tokens::show)
+        .post("/tokens", admin(All).audited("token-added"), tokens::add)
+        .post(
+            "/tokens/{name}/revoke",
+            admin(All).audited("token-revoked"),
+            tokens::revoke,
+        )
+        .get("/audit", admin(All), audit::list)
+        .get("/sign-in", PUBLIC, sign_in)
+        .get("/assets/{file}", PUBLIC, asset)
+        .get("/favicon.ico", PUBLIC, favicon)
 }
 
 pub(crate) fn frame(tab: &'static str, caller: Option<&Caller>) -> Frame {
@@ -48,7 +66,8 @@ pub(crate) fn frame(tab: &'static str, caller: Option<&Caller>) -> Frame {
         Some(_) => Visitor::Local,
         None => Visitor::Stranger,
     };
-    Frame::new(tab, visitor)
+    let frame = Frame::new(tab, visitor);
+    caller.map_or(frame, |caller| frame.for_caller(caller))
 }
 
 pub(super) fn may(caller: &MaybeCaller, scope: Scope) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Extension, Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use roundtable_engine::event::{Entry, Event, State as DebateState};
 use roundtable_engine::protocols;
@@ -12,10 +12,14 @@ use roundtable_engine::transcript::Transcript;
 use serde::Deserialize;
 
 use super::super::debate::{DebateView, Right};
-use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
+use super::super::routes::{frame, page, redirect_to_debate};
 use super::home::number;
+use crate::format::short;
 use crate::render;
+use crate::server::access::Caller;
+use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
+use crate::server::quota::admit_continuation;
 use crate::server::requests::{
     BudgetRequest, DecisionRequest, InputRequest, RatingRequest, checked_form,
 };
@@ -40,8 +44,8 @@ impl LoadedDebate {
         protocols::report(&self.entries)
     }
 
-    fn view(&self, app: &App, caller: &MaybeCaller) -> DebateView {
-        let right = if may(caller, Scope::Run) {
+    fn view(&self, app: &App, caller: &Caller) -> DebateView {
+        let right = if caller.may(Scope::Run) {
             Right::Run
         } else {
             Right::Read
@@ -53,8 +57,8 @@ impl LoadedDebate {
     }
 }
 
-async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
-    let row = rest::find(app, id).await?;
+async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Problem> {
+    let row = rest::find(app, caller, id).await?;
     let mut entries = app.store.entries(row.id).await?;
     if entries.is_empty() {
         // A queued debate has no journal yet; its setup is enough for the page.
@@ -126,11 +130,11 @@ fn add_live_state(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<S
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let debate = load(&app, &id).await?;
+    let debate = load(&app, &caller, &id).await?;
     let view = debate.view(&app, &caller);
-    let frame = frame("debates", caller.as_deref());
+    let frame = frame("debates", Some(&caller));
     let body = move || view.page(frame, &debate.transcript, &debate.report());
     Ok(page(off_runtime(body).await?))
 }
@@ -138,9 +142,9 @@ pub(crate) async fn show(
 pub(crate) async fn panels(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let debate = load(&app, &id).await?;
+    let debate = load(&app, &caller, &id).await?;
     let view = debate.view(&app, &caller);
     let body = move || view.panels(&debate.transcript, &debate.report());
     Ok(page(off_runtime(body).await?))
@@ -149,8 +153,9 @@ pub(crate) async fn panels(
 pub(crate) async fn turn(
     State(app): State<Arc<App>>,
     Path((id, step)): Path<(String, String)>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let transcript = load(&app, &id).await?.transcript;
+    let transcript = load(&app, &caller, &id).await?.transcript;
     let turn = transcript
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it has not ended"))?;
@@ -167,28 +172,25 @@ pub(crate) struct MessageForm {
 pub(crate) async fn say(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<MessageForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     if !form.text.trim().is_empty() {
         let (text, by) = (form.text, None);
         let message = checked_form(&InputRequest { text, by })?;
-        let by = caller_name(&caller);
+        let by = caller.author(None);
         app.scheduler.say(row.id, message.text, by).await?;
     }
     Ok(redirect_to_debate(&id))
 }
 
-fn caller_name(caller: &MaybeCaller) -> Option<String> {
-    caller.as_deref().and_then(|caller| caller.name.clone())
-}
-
 pub(crate) async fn pause(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     app.scheduler.pause(row.id).await?;
     Ok(redirect_to_debate(&id))
 }
@@ -203,25 +205,28 @@ pub(crate) struct DecisionForm {
 pub(crate) async fn decide(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<DecisionForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     let DecisionRequest { choice, note, .. } = checked_form(&DecisionRequest {
         choice: form.choice,
         by: None,
         note: Some(form.note).filter(|note| !note.trim().is_empty()),
     })?;
-    let by = caller_name(&caller);
+    let _allowance = admit_continuation(&app, &caller, &row).await?;
+    let recorded = AuditNote::detail(format!("choice '{}'", short(&choice, 200)));
+    let by = caller.author(None);
     app.scheduler.decide(row.id, choice, by, note).await?;
-    Ok(redirect_to_debate(&id))
+    Ok((Extension(recorded), redirect_to_debate(&id)).into_response())
 }
 
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     app.scheduler.cancel(row.id).await?;
     Ok(redirect_to_debate(&id))
 }
@@ -239,9 +244,10 @@ pub(crate) struct ResumeForm {
 pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     // Without a form no limit is raised.
     let form = form.map(|Form(form)| form).unwrap_or_default();
     let mut faults = Vec::new();
@@ -254,7 +260,10 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    app.scheduler.resume(row.id, requested).await?;
+    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
+        return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
+    }
     Ok(redirect_to_debate(&id))
 }
 
@@ -268,9 +277,10 @@ pub(crate) struct RatingForm {
 pub(crate) async fn rate(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<RatingForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &id).await?;
+    let row = rest::find(&app, &caller, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;
     let RatingRequest { comment, .. } = checked_form(&RatingRequest {
         rating: rating.value(),
@@ -283,7 +293,8 @@ pub(crate) async fn rate(
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    caller: Extension<Caller>,
 ) -> Result<Response, Problem> {
-    rest::delete(State(app), Path(id)).await?;
+    rest::delete(State(app), Path(id), caller).await?;
     Ok(Redirect::to("/debates").into_response())
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query as QueryParameters, State};
+use axum::extract::{Extension, Query as QueryParameters, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use roundtable_engine::event::{Millis, State as DebateState};
 
 use super::super::debates::{DebatesView, PER_PAGE, Query, Row};
-use super::super::routes::{MaybeCaller, frame, may, page};
+use super::super::routes::{frame, page};
 use crate::clock;
 use crate::format::short;
 use crate::server::App;
+use crate::server::access::Caller;
 use crate::server::list_query::search_fault;
 use crate::server::problem::Problem;
 use crate::server::rest;
@@ -21,7 +22,7 @@ const DAY_MS: Millis = 86_400_000;
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     QueryParameters(query): QueryParameters<Query>,
 ) -> Result<Response, Problem> {
     let mut problems = Vec::new();
@@ -43,12 +44,13 @@ pub(crate) async fn list(
         search: non_empty(&query.q).filter(|_| is_searchable),
         since,
         until,
+        token: caller.only(),
         limit: u32::try_from(PER_PAGE).unwrap_or(u32::MAX),
         offset: (query.page() - 1).saturating_mul(PER_PAGE),
         ..Filter::default()
     };
     let listing = app.store.list(&filter).await?;
-    let is_admin = may(&caller, Scope::Admin);
+    let is_admin = caller.may(Scope::Admin);
     let rows = listing.debates.into_iter().map(|mut row| {
         rest::overlay_queue_state(&app, &mut row);
         let can_delete = is_admin && !app.scheduler.has(row.id);
@@ -56,7 +58,7 @@ pub(crate) async fn list(
     });
     let mut view = DebatesView::new(&query, rows.collect(), listing.total);
     view.problems = problems;
-    let body = page(view.page(frame("debates", caller.as_deref())));
+    let body = page(view.page(frame("debates", Some(&caller))));
     if is_searchable {
         Ok(body)
     } else {

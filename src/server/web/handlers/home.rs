@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Form, Query, State};
+use axum::extract::{Extension, Form, Query, State};
 use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
@@ -20,15 +20,16 @@ use super::super::fields::{FieldGroup, protocol_input};
 use super::super::home::{
     CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title,
 };
-use super::super::routes::{MaybeCaller, frame, page, redirect_to_debate};
+use super::super::routes::{frame, page, redirect_to_debate};
 use crate::failure::{Failure, Fault};
 use crate::format::short;
 use crate::models::{Discovery, discover_within};
 use crate::server::App;
+use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
-use crate::store::{self, Created, Filter};
+use crate::store::{self, Created, Filter, TokenLimits};
 
 /// Limit on the time that a page waits for the providers' lists of models.
 pub(super) const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
@@ -39,37 +40,41 @@ const MAX_MODELS_PER_PROVIDER: usize = 60;
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Query(form): Query<StartForm>,
 ) -> Result<Response, Problem> {
-    let options = form_options(&app, &form).await?;
+    let options = form_options(&app, &caller, &form).await?;
     let view = HomeView::new(options, form);
-    Ok(page(view.page(frame("ask", caller.as_deref()))))
+    Ok(page(view.page(frame("ask", Some(&caller)))))
 }
 
 pub(crate) async fn start(
     State(app): State<Arc<App>>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
-    match create(&app, &form).await {
+    match create(&app, &caller, &form).await {
         Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
         Ok(Created::KeyConflict) => Err(Problem::internal(
             "key conflict for a request without an idempotency key",
         )),
         Err(problem) => {
             // The form is shown again with everything that was typed.
-            let mut view = HomeView::new(form_options(&app, &form).await?, form);
+            let mut view = HomeView::new(form_options(&app, &caller, &form).await?, form);
             view.problems = problem.messages();
-            let body = view.page(frame("ask", caller.as_deref()));
+            let body = view.page(frame("ask", Some(&caller)));
             Ok((problem.status(), page(body)).into_response())
         }
     }
 }
 
-async fn create(app: &Arc<App>, form: &StartForm) -> Result<Created, Problem> {
+async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
     let spec = rest::spec_of(app, new_debate(app, form)?).await?;
-    rest::start(app, spec, &store::CreateRequest::default()).await
+    let request = store::CreateRequest {
+        token: caller.token,
+        ..store::CreateRequest::default()
+    };
+    rest::start(app, caller, spec, &request).await
 }
 
 /// The form as a request of the API.
@@ -142,19 +147,24 @@ pub(super) fn number<N: std::str::FromStr>(
     number
 }
 
-async fn form_options(app: &App, form: &StartForm) -> Result<FormOptions, Problem> {
+async fn form_options(
+    app: &App,
+    caller: &Caller,
+    form: &StartForm,
+) -> Result<FormOptions, Problem> {
     let discovery = discover_within(&app.context.models, DISCOVERY_TIMEOUT).await;
     let default = discovery.deliberate.as_ref();
     let price = default.and_then(|choice| app.context.models.price(&choice.model));
     let recent = Filter {
+        token: caller.only(),
         limit: RECENT_DEBATES,
         ..Filter::default()
     };
     let recent = app.store.list_uncounted(&recent).await?;
     Ok(FormOptions {
-        casts: cast_options(app, price.as_ref()).await?,
+        casts: cast_options(app, caller, price.as_ref()).await?,
         groups: FieldGroup::all(&app.context.data, &form.fields),
-        providers: provider_models(&discovery),
+        providers: provider_models(&discovery, &caller.limits),
         default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
         advice: discovery.advice.clone(),
         recent: recent.iter().map(|row| Row::new(row, false)).collect(),
@@ -162,7 +172,11 @@ async fn form_options(app: &App, form: &StartForm) -> Result<FormOptions, Proble
 }
 
 /// All casts that can be loaded, in the order of their protocols.
-async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption>, Problem> {
+async fn cast_options(
+    app: &App,
+    caller: &Caller,
+    price: Option<&Price>,
+) -> Result<Vec<CastOption>, Problem> {
     let data = &app.context.data;
     let files = data
         .all(DataKind::Casts)
@@ -174,6 +188,7 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         .collect();
     let earlier = Filter {
         state: Some(DebateState::Complete),
+        token: caller.only(),
         limit: ESTIMATE_SAMPLE,
         ..Filter::default()
     };
@@ -201,22 +216,22 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
     Ok(options)
 }
 
-fn provider_models(discovery: &Discovery) -> Vec<ProviderModels> {
+/// The models that the token may use.
+fn provider_models(discovery: &Discovery, limits: &TokenLimits) -> Vec<ProviderModels> {
     let findings = discovery.findings.iter();
     findings
-        .filter(|finding| !finding.models.is_empty())
         .map(|finding| {
-            let models = finding.models.iter().take(MAX_MODELS_PER_PROVIDER);
+            let models = finding.models.iter().map(|model| Choice {
+                value: format!("{}:{model}", finding.provider),
+                label: model.clone(),
+                is_chosen: false,
+            });
+            let allowed = models.filter(|choice| limits.allows(&choice.value));
             ProviderModels {
                 provider: finding.provider.clone(),
-                models: models
-                    .map(|model| Choice {
-                        value: format!("{}:{model}", finding.provider),
-                        label: model.clone(),
-                        is_chosen: false,
-                    })
-                    .collect(),
+                models: allowed.take(MAX_MODELS_PER_PROVIDER).collect(),
             }
         })
+        .filter(|provider| !provider.models.is_empty())
         .collect()
 }

@@ -3,22 +3,28 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Form, State};
+use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use roundtable_core::usage::Money;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use super::home::DISCOVERY_TIMEOUT;
-use crate::config::Origin;
+use crate::clock;
+use crate::config::{ModelName, Origin};
 use crate::format::{counted, duration, money, per_million, short};
 use crate::model_probe::{MAX_TEST_USAGE, trial};
 use crate::models::{Choice, discover_within};
+use crate::server::access::Caller;
+use crate::server::audit::AuditNote;
+use crate::server::problem::Problem;
 use crate::server::scheduler::progress_sink;
 use crate::server::test_calls::TEST_TIMEOUT;
 use crate::server::{App, log};
-use crate::store::Scope;
+use crate::setup::{check_allowed, price_unknown};
+use crate::store::{AuditOutcome, Scope};
 
 pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Response {
     let view = view(&app, &caller).await;
@@ -119,23 +125,50 @@ pub(crate) struct TestForm {
 
 pub(crate) async fn test(
     State(app): State<Arc<App>>,
-    caller: MaybeCaller,
+    caller: Extension<Caller>,
     Form(form): Form<TestForm>,
 ) -> Response {
-    let (status, mut result) = run_test(&app, &form.model).await;
+    let Extension(known) = caller.clone();
+    let caller = Some(caller);
+    let (status, mut result) = run_test(&app, &known, &form.model).await;
     if !result.succeeded && status == StatusCode::OK && !may(&caller, Scope::Admin) {
         // The message may name the provider's address.
         "the model did not answer; an administrator sees the reason here"
             .clone_into(&mut result.text);
     }
     let mut view = view(&app, &caller).await;
+    let recorded = AuditNote {
+        subject: Some(short(&form.model, 200)),
+        outcome: (status != StatusCode::OK).then_some(AuditOutcome::Refused),
+        ..AuditNote::default()
+    };
     view.test = Some(result);
     let page = page(view.page(frame("models", caller.as_deref())));
-    (status, page).into_response()
+    (status, Extension(recorded), page).into_response()
+}
+
+/// The limits of the token, which hold for test calls too.
+async fn check_token(app: &App, caller: &Caller, name: &ModelName) -> Result<(), Problem> {
+    let policy = caller.policy();
+    check_allowed([name], &policy)?;
+    if policy.priced_only && app.context.models.price(name).is_none() {
+        return Err(price_unknown(&name.to_string()).into());
+    }
+    app.quotas.check(&app.store, caller).await
+}
+
+/// Counts the cost of a test call for the day of the token.
+async fn record_cost(app: &App, caller: &Caller, cost: Option<Money>) {
+    let cost = cost.filter(|cost| *cost > Money::ZERO);
+    if let (Some(token), Some(cost)) = (caller.token, cost)
+        && let Err(error) = app.store.add_cost(token, clock::now(), cost).await
+    {
+        log::note(&format!("cannot record the cost of a test call: {error}"));
+    }
 }
 
 /// One test call, counted in the account of test calls and in the log.
-async fn run_test(app: &App, model: &str) -> (StatusCode, TestResult) {
+async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestResult) {
     let failed = |status, text: String| {
         let succeeded = false;
         (status, TestResult { text, succeeded })
@@ -145,13 +178,17 @@ async fn run_test(app: &App, model: &str) -> (StatusCode, TestResult) {
         Ok(name) => name,
         Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
     };
+    if let Err(problem) = check_token(app, caller, &name).await {
+        return failed(problem.status(), problem.detail().to_owned());
+    }
     let admitted = match app.test_calls.admit(&limits) {
         Ok(admitted) => admitted,
         Err(refused) => return failed(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
     };
     let started = Instant::now();
     let sink = progress_sink();
-    let call = trial(&app.context, &name, &limits, sink.fetching);
+    let policy = caller.policy();
+    let call = trial(&app.context, &name, &limits, &policy, sink.fetching);
     let trial = match tokio::time::timeout(TEST_TIMEOUT, call).await {
         Ok(Ok(trial)) => trial,
         Ok(Err(failure)) => return failed(StatusCode::OK, failure.message().to_owned()),
@@ -161,12 +198,14 @@ async fn run_test(app: &App, model: &str) -> (StatusCode, TestResult) {
             let cost = price.map(|price| price.of(MAX_TEST_USAGE));
             app.test_calls
                 .record(admitted, MAX_TEST_USAGE.total(), cost);
+            record_cost(app, caller, cost).await;
             let text = format!("{name}: no answer within {} s", TEST_TIMEOUT.as_secs());
             return failed(StatusCode::OK, text);
         }
     };
     let tokens = trial.usage.total();
     app.test_calls.record(admitted, tokens, trial.cost);
+    record_cost(app, caller, trial.cost).await;
     log::note(&format!(
         "test call of {}: {tokens} tokens, {}",
         trial.model,

@@ -27,8 +27,8 @@ fn models(plan: &ForecastPlan) -> SeatModels {
         .collect()
 }
 
-fn notes(tokens: usize) -> Option<String> {
-    Some("fact".repeat(tokens))
+fn notes(tokens: usize) -> String {
+    "fact".repeat(tokens)
 }
 
 /// C-19: a forecast of ordinary size is not announced; one with long notes is, with its calls, tokens and cost.
@@ -36,7 +36,7 @@ fn notes(tokens: usize) -> Option<String> {
 fn c19_a_large_forecast_is_announced_with_its_cost() {
     let ordinary = planned(None);
     assert_eq!(preview(&ordinary, &models(&ordinary)), None);
-    let large = planned(notes(40_000));
+    let large = planned(Some(notes(40_000)));
     assert_eq!(
         preview(&large, &models(&large)).unwrap(),
         "Large forecast: about 640,000 tokens in 31 calls, about $0.65. The notes are part of 15 prompts. Set a limit with \
@@ -55,7 +55,7 @@ fn c19_a_forecast_is_large_from_100_000_tokens() {
     };
     let free = (LARGE - size(None)) / 15;
     let is_announced = |tokens| {
-        let plan = planned(notes(tokens));
+        let plan = planned(Some(notes(tokens)));
         preview(&plan, &models(&plan)).is_some()
     };
     let free = usize::try_from(free).unwrap();

@@ -328,6 +328,11 @@ struct Reader {
 
 impl Reader {
     fn fault(&mut self, field: &Field<'_>, problem: impl Into<String>) {
+        // Nobody reads more, and a list can have hundreds of thousands of items.
+        const MAX_FAULTS: usize = 100;
+        if self.faults.len() >= MAX_FAULTS {
+            return;
+        }
         let at = if field.at.is_empty() { "/" } else { &field.at };
         self.faults.push(Fault {
             at: at.to_owned(),

@@ -241,3 +241,11 @@ fn f01_the_configuration_has_its_bounds() {
         json!({ "rounds": null, "roles": null, "judge_weight": null })
     ));
 }
+
+/// C-20: a list of 100,000 wrong items does not make as many messages, each of which looks at the whole request.
+#[test]
+fn c20_the_number_of_faults_is_limited() {
+    let mut request = minimal();
+    request["config"] = json!({ "roles": vec![0; 100_000] });
+    assert_eq!(read(&request, &roles()).err().unwrap().len(), 100);
+}

@@ -121,7 +121,7 @@ async fn e17_the_footer_says_what_the_overhead_contains() {
     };
     let spared = ", with rounds that votes would have spared";
     let agreed = changed(converging, |_, _, reply| {
-        reply["debate_alignment"] = json!("Use a queue")
+        reply["debate_alignment"] = json!("Use a queue");
     });
     assert!(fact(&agreed).await.ends_with(spared));
     let unsure = changed(converging, |_, _, reply| reply["confidence"] = json!(0.65));
