@@ -20,7 +20,7 @@ pub(crate) struct Problem {
     detail: String,
     faults: Vec<Fault>,
     debate: Option<Uuid>,
-    quota: Option<QuotaState>,
+    quota: Option<Box<QuotaState>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -100,7 +100,7 @@ impl Problem {
     }
 
     pub(super) fn with_quota(mut self, quota: QuotaState) -> Self {
-        self.quota = Some(quota);
+        self.quota = Some(Box::new(quota));
         self
     }
 
@@ -180,7 +180,7 @@ impl Problem {
             detail: bounded(&self.detail),
             faults: faults.collect(),
             debate_id: self.debate.map(|id| id.to_string()),
-            quota: self.quota.clone(),
+            quota: self.quota.as_deref().cloned(),
             request_id: request_id.to_owned(),
         };
         let mut headers = HeaderMap::new();
