@@ -195,7 +195,9 @@ fn c03_a_file_of_the_working_folder_has_to_be_trusted() {
     let warning = "roundtable.toml: not trusted, so [providers], [retry] is ignored. If you trust this file: roundtable config trust";
     found(&home, &json).expect(2, &[warning, "unknown provider 'lab'"]);
     found(&home, &quiet).expect(2, &[warning]);
-    found(&home, &["models"]).expect(4, &[warning]);
+    // Its exit code depends on whether the embedded model is built in.
+    let models = found(&home, &["models"]);
+    assert!(models.err.contains(warning), "{}", models.err);
     assert_eq!((model.count(), model.listings()), (0, 0));
 
     found(&home, &["config", "trust"]).expect(0, &["Trusted"]);
