@@ -138,7 +138,10 @@ fn bench(filters: &[OsString]) -> Result<ExitCode, String> {
     // `--bench *`, because plain `cargo bench` would also compile all unit tests, only to skip them. Another profile, because
     // that of `cargo bench` would overwrite the release build, which is to be measured.
     let benches = cargo
-        .step("benchmarks", "bench --workspace --profile quick --bench * --")
+        .step(
+            "benchmarks",
+            "bench --workspace --profile quick --bench * --",
+        )
         .args(filters)
         .env("SUITE_BINARY", cargo.release_binary())
         .duration_hint(FIRST_BUILD);
