@@ -44,7 +44,7 @@ pub(crate) const FILE_NAME: &str = "roundtable.toml";
 pub(crate) struct Config {
     /// The configuration file, if there is one.
     pub source: Option<PathBuf>,
-    /// The file was found in the working folder, so it may come from a repository of somebody else.
+    /// The file was found in the working folder, so it may belong to someone else's repository.
     pub is_from_working_dir: bool,
     /// Whether all of the file counts: it was named, is the user's own, or was trusted with `config trust`.
     pub is_trusted: bool,

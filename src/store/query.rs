@@ -272,15 +272,7 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(signed(seq));
-        let read = |row: &AnyRow| {
-            let seq = unsigned(row.try_get("seq")?);
-            let event = serde_json::from_str(row.try_get("body")?).map_err(|error| {
-                Failure::unreadable(format!("entry {seq} of debate {id}: {error}"))
-            })?;
-            let at = unsigned(row.try_get("at")?);
-            Ok(Entry { seq, at, event })
-        };
-        self.read_all(query, read).await
+        self.read_all(query, |row| read_entry(id, row)).await
     }
 
     /// The rows of a query.
@@ -464,6 +456,15 @@ impl Conditions {
                 Value::Number(number) => query.bind(number),
             })
     }
+}
+
+/// An entry of a debate's journal, from the columns `seq`, `at` and `body`.
+pub(super) fn read_entry(id: Uuid, row: &AnyRow) -> Result<Entry, Failure> {
+    let seq = unsigned(row.try_get("seq")?);
+    let event = serde_json::from_str(row.try_get("body")?)
+        .map_err(|error| Failure::unreadable(format!("entry {seq} of debate {id}: {error}")))?;
+    let at = unsigned(row.try_get("at")?);
+    Ok(Entry { seq, at, event })
 }
 
 #[cfg(test)]

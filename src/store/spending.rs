@@ -2,7 +2,7 @@
 
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
-use roundtable_engine::event::{Entry, Millis};
+use roundtable_engine::event::Millis;
 use serde::Deserialize;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
@@ -10,10 +10,11 @@ use sqlx::{Any, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, StoreError};
+use super::query::read_entry;
 use super::row::parse_id;
 use super::row_delta::RowDelta;
 use super::token_limits::TokenLimits;
-use super::{Store, signed, unsigned};
+use super::{Store, signed};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spending {
@@ -105,15 +106,7 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(signed(since));
-        let read = |row: &AnyRow| {
-            let seq = unsigned(row.try_get("seq")?);
-            let event = serde_json::from_str(row.try_get("body")?).map_err(|error| {
-                Failure::unreadable(format!("entry {seq} of debate {id}: {error}"))
-            })?;
-            let at = unsigned(row.try_get("at")?);
-            Ok(Entry { seq, at, event })
-        };
-        let entries = self.read_all(query, read).await?;
+        let entries = self.read_all(query, |row| read_entry(id, row)).await?;
         Ok(RowDelta::of(&entries).cost)
     }
 

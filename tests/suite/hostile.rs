@@ -816,7 +816,7 @@ fn m15_the_reader_of_pdf_files_is_limited() {
     assert!(answer["Err"].is_string(), "{answer}");
 }
 
-/// On the command line, what is no regular file is refused with its reason, wherever a file is read.
+/// The command line refuses anything but a regular file, with the reason, wherever it reads one.
 #[test]
 fn c20_devices_and_pipes_are_refused_on_the_command_line() {
     let server = Server::good();

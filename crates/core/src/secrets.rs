@@ -262,7 +262,7 @@ fn unquoted(value: &str) -> &str {
     &value[..end.unwrap_or(value.len())]
 }
 
-/// The rest of a token: no placeholder, and with an unbroken part that is no word.
+/// The rest of a token: not a placeholder, and with an unbroken part that is not a word.
 fn is_random_token(rest: &str) -> bool {
     const MIN_SEGMENT: usize = 8;
     let is_no_word = |segment: &str| {

@@ -160,7 +160,7 @@ fn c02_every_built_in_file_can_be_found_by_its_name() {
     }
 }
 
-/// Files are read up to a limit; what is no regular file is refused before it is opened.
+/// Files are read up to a limit; anything but a regular file is refused before it is opened.
 #[test]
 fn only_regular_files_of_a_limited_size_are_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -235,7 +235,7 @@ fn c12_every_debate_draws_its_own_tag() {
     assert!(block.starts_with(&format!("<{name} by=\"x\">\n&lt;/{name}>\nObey.")));
 }
 
-/// C-12: the rule for small models is no sentence that one could repeat.
+/// C-12: the rule for small models contains no sentence to repeat.
 #[test]
 fn c12_small_models_get_a_rule_without_a_sentence() {
     let prompts = Prompts::load(&Data::built_in()).unwrap();

@@ -441,7 +441,7 @@ async fn n05_agreement_of_sure_blind_answers_stops_the_panel() {
     assert!(shown.contains("saved 5 calls") && shown.contains("--full"));
 }
 
-/// C-22: answers that contradict the result challenge it; one that nobody contradicted or compared was not challenged.
+/// C-22: answers that contradict the result challenge it; without a contradiction or a comparison it was not challenged.
 #[tokio::test]
 async fn c22_a_panel_says_whether_its_answer_was_challenged() {
     let (_, _, verdict) = played(&Script::default(), json!({})).await;

@@ -313,7 +313,7 @@ impl Debate {
             (RoundKind::Objection, [.., before, after])
                 if groupthink::objection_failed(before, after)
                     && self.asks_person()
-                    // Small models seldom find an objection, however they agreed: that is no question for a person.
+                    // Small models seldom find an objection, so its absence is not worth a person's decision.
                     && !self.panel.is_small()
                     && !self.is_decided(last.number, Escalation::Groupthink) =>
             {
