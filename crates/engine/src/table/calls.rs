@@ -6,6 +6,7 @@
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
+use roundtable_core::wording::parrots;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -47,6 +48,8 @@ pub(super) struct Calls<'a, 't, T> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
+    /// The prompt of a small model, which must not be repeated.
+    pub(super) told: Option<String>,
     /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
     /// The model that put the reply into the schema, and its usage.
@@ -88,6 +91,8 @@ pub(super) fn cost(
 pub(super) struct Judged<T> {
     pub(super) turn: Turn<T>,
     pub(super) json: Value,
+    /// Whether it repeats its prompt or the text it is about.
+    is_parroted: bool,
     /// Remarks on what was cut or left out, for which it is not sent back.
     pub(super) cuts: Vec<String>,
 }
@@ -136,6 +141,7 @@ impl<'a, 't, T> Calls<'a, 't, T> {
             step,
             hash,
             sent,
+            told: None,
             spent: Spent::default(),
             rescued: None,
             fallback: None,
@@ -169,7 +175,12 @@ impl<T: Reply> Calls<'_, '_, T> {
         }
         Box::pin(self.note_sent_back(SENT_BACK, &mut said, &faults)).await?;
         self.restart(&format!("sent back: {}", faults.join(" ")));
-        let retry = self.retry_request(request, &said, &faults, void);
+        let is_parroted = first.as_ref().is_ok_and(|judged| judged.is_parroted);
+        let retry = if is_parroted {
+            resampled(request)
+        } else {
+            self.retry_request(request, &said, &faults, void)
+        };
         let mut words = Vec::new();
         let mut is_form = first.as_ref().err().is_some_and(ReplyError::is_about_form);
         if is_form {
@@ -448,7 +459,10 @@ impl<T: Reply> Calls<'_, '_, T> {
         if !unusable.is_empty() {
             return Err(ReplyError::Unusable(unusable));
         }
-        let remarks = (self.ask.check)(&reply);
+        let parroted = self.parroted(&json);
+        let is_parroted = parroted.is_some();
+        let mut remarks = (self.ask.check)(&reply);
+        remarks.extend(parroted);
         let turn = Turn {
             text: (self.ask.render)(&reply),
             reply,
@@ -456,7 +470,27 @@ impl<T: Reply> Calls<'_, '_, T> {
             withheld,
             spent: Spent::default(),
         };
-        Ok(Judged { turn, json, cuts })
+        Ok(Judged {
+            turn,
+            json,
+            is_parroted,
+            cuts,
+        })
+    }
+
+    /// The remark on a small model's reply that repeats what it was given.
+    fn parroted(&self, json: &Value) -> Option<String> {
+        let (told, main) = (self.told.as_deref()?, json[T::MAIN].as_str()?);
+        let repeated = if parrots(main, told) {
+            "the prompt"
+        } else if parrots(main, &self.ask.subject) {
+            "the text that it is about"
+        } else {
+            return None;
+        };
+        Some(format!(
+            "echo: the reply repeats {repeated}. Say something of your own."
+        ))
     }
 
     /// The request with the faults of the first reply appended.
@@ -623,6 +657,16 @@ impl<T: Reply> Calls<'_, '_, T> {
             step: self.step.to_owned(),
             reason: withhold_text(reason),
         });
+    }
+}
+
+/// The same request for another reply. A model that repeats what it reads would repeat its own reply and its faults too.
+fn resampled(request: Request) -> Request {
+    const LEAST_TEMPERATURE: f64 = 0.7;
+    Request {
+        seed: request.seed.wrapping_add(1),
+        temperature: request.temperature.max(LEAST_TEMPERATURE),
+        ..request
     }
 }
 

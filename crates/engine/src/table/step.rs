@@ -51,6 +51,7 @@ pub struct Ask<'t, T> {
     images: Vec<Image>,
     is_last: bool,
     pub(super) toolbox: Option<Toolbox>,
+    pub(super) subject: String,
     pub(super) check: Check<'t, T>,
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
@@ -69,6 +70,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             images: Vec::new(),
             is_last: false,
             toolbox: None,
+            subject: String::new(),
             check: Box::new(|_| Vec::new()),
             demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
@@ -136,6 +138,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
+    /// The text that the reply is about. A small model that repeats it is asked again.
+    pub fn about(mut self, subject: &str) -> Self {
+        subject.clone_into(&mut self.subject);
+        self
+    }
+
     /// Makes lists of this name have exactly `count` items.
     pub fn items(mut self, property: &'static str, count: usize) -> Self {
         self.refinement.items.push((property, count));
@@ -195,6 +203,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
         let mut calls = Calls::new(&self, seat_model, &step, &hash, &sent.json);
+        calls.told = (seated.ability == Ability::Small).then(|| self.told(&request));
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
         let notices = std::mem::take(&mut calls.notices);
@@ -239,18 +248,29 @@ impl<'t, T: Reply> Ask<'t, T> {
             self.context.clone(),
             minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
         ]);
-        let prompt = self.table.deps.prompts.render(&self.prompt, &context)?;
-        let message = |text: String, shared| Message {
-            speaker: Speaker::User,
+        let prompts = &self.table.deps.prompts;
+        let prompt = prompts.render(&self.prompt, seated.ability, &context)?;
+        let message = |speaker, text: String, shared| Message {
+            speaker,
             text,
             shared,
             tools: Vec::new(),
         };
+        let example = prompt.example.into_iter().flat_map(|example| {
+            [
+                message(Speaker::User, example.asked, true),
+                message(Speaker::Assistant, example.replied, true),
+            ]
+        });
+        let question = [
+            message(Speaker::User, prompt.shared, true),
+            message(Speaker::User, prompt.own, false),
+        ];
         Ok(Request {
             model: model_part(&seated.model).to_owned(),
             system: prompt.system,
-            messages: [message(prompt.shared, true), message(prompt.own, false)]
-                .into_iter()
+            messages: example
+                .chain(question)
                 .filter(|message| !message.text.is_empty())
                 .collect(),
             images: self.images.clone(),
@@ -260,6 +280,12 @@ impl<'t, T: Reply> Ask<'t, T> {
             max_output_tokens: seated.seat.max_output_tokens,
             seed: seed_for(self.table.setup.seed, &self.step()),
         })
+    }
+
+    /// What a reply must not repeat: the prompt without its quotes. A conclusion may repeat what a seat said.
+    fn told(&self, request: &Request) -> String {
+        let texts: Vec<&str> = request.texts().collect();
+        self.table.quote_tag.outside(&texts.join("\n"))
     }
 
     fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
@@ -322,6 +348,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 mut turn,
                 json,
                 cuts,
+                ..
             }) => {
                 turn.remarks.extend(cuts);
                 turn.spent = call.spent;
