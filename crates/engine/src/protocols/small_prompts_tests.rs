@@ -37,7 +37,8 @@ fn longest(question: &str, round: u32) -> Values {
     let (main, other) = (words(730), words(160));
     let turn = format!("{main}\n\n- {other}\n- {other}");
     let critique = format!("{main} {}", other.repeat(4));
-    let issue = json!({ "id": "S1", "severity": "major", "problem": other, "status": "unresolved" });
+    let issue =
+        json!({ "id": "S1", "severity": "major", "problem": other, "status": "unresolved" });
     let answers: Vec<_> = ["A", "B", "C", "D"]
         .map(|label| json!({ "label": label, "text": turn, "position": "Yes", "confidence": 0.5, "score": 1.0 }))
         .to_vec();
@@ -60,7 +61,13 @@ fn longest(question: &str, round: u32) -> Values {
 
 fn text(prompt: &Prompt) -> String {
     let example = prompt.example.as_ref().unwrap();
-    let parts = [&prompt.system, &example.asked, &example.replied, &prompt.shared, &prompt.own];
+    let parts = [
+        &prompt.system,
+        &example.asked,
+        &example.replied,
+        &prompt.shared,
+        &prompt.own,
+    ];
     parts.map(String::as_str).join("\n")
 }
 
@@ -89,7 +96,10 @@ fn c05_the_example_of_every_prompt_is_a_valid_reply() {
     fn check<T: DeserializeOwned>(reply: &str) {
         assert!(serde_json::from_str::<T>(reply).is_ok(), "{reply}");
         // One line with the separators of the embedded model's grammar.
-        assert!(!reply.contains(['\n', '\t']) && reply.starts_with("{\""), "{reply}");
+        assert!(
+            !reply.contains(['\n', '\t']) && reply.starts_with("{\""),
+            "{reply}"
+        );
     }
     check::<dialectic::Opening>(&example("dialectic/propose", 1));
     check::<dialectic::Critique>(&example("dialectic/criticise", 1));
@@ -122,7 +132,9 @@ fn with_files(files: &[(&str, &str)]) -> Result<Prompts, String> {
 fn c02_small_models_get_their_own_prompt_if_there_is_one() {
     let system = |prompts: &Prompts, ability| {
         let prompt = prompts.render("dialectic/mark", ability, &longest("Why?", 1));
-        prompt.map(|prompt| (prompt.system, prompt.example.is_some())).unwrap()
+        prompt
+            .map(|prompt| (prompt.system, prompt.example.is_some()))
+            .unwrap()
     };
     let plain = "=== system\nPlain.\n=== shared\n=== own\n";
     let small = "=== system\nSmall.\n=== example\nWhy?\n=== reply\n{}\n=== shared\n=== own\n";
@@ -139,7 +151,10 @@ fn c02_small_models_get_their_own_prompt_if_there_is_one() {
     assert_eq!(system(&both, Ability::Full), ("Plain.".into(), false));
     let only_small = with_files(&[("mark-small.md", small)]).unwrap();
     assert_eq!(system(&only_small, Ability::Small), ("Small.".into(), true));
-    assert_eq!(system(&only_small, Ability::Full), system(&built_in, Ability::Full));
+    assert_eq!(
+        system(&only_small, Ability::Full),
+        system(&built_in, Ability::Full)
+    );
 }
 
 /// A prompt without a variant for small models is used for them too.
@@ -157,9 +172,16 @@ fn a_prompt_without_a_variant_is_for_all_models() {
 #[test]
 fn c02_half_an_example_is_reported() {
     let half = "=== system\na\n=== example\nWhy?\n=== shared\nb\n=== own\nc\n";
-    let error = with_files(&[("mark-small.md", half)]).err().unwrap_or_default();
+    let error = with_files(&[("mark-small.md", half)])
+        .err()
+        .unwrap_or_default();
     let expected = "mark-small.md:1: an example has the parts '=== example' and '=== reply'";
     assert!(error.contains(expected), "{error}");
-    let error = with_files(&[("mark-small.md", "Just text.")]).err().unwrap_or_default();
-    assert!(error.contains("mark-small.md:1: missing part '=== system'"), "{error}");
+    let error = with_files(&[("mark-small.md", "Just text.")])
+        .err()
+        .unwrap_or_default();
+    assert!(
+        error.contains("mark-small.md:1: missing part '=== system'"),
+        "{error}"
+    );
 }

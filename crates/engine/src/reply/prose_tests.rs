@@ -11,7 +11,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 fn c04_a_main_text_consists_of_whole_sentences() {
     for good in [
         "The train is the better choice for a family.",
-        "The train takes 6.5 hours, i.e. half a day. It is cheaper! Is it?",
+        "The train takes 6.5 hours, i.e. half a day. It is cheaper!",
         "火车更适合一个四口之家，因为车站在市中心而且行李不用另外付钱。火车更快。",
         "Поезд лучше для семьи, потому что вокзалы в центре.",
     ] {
@@ -36,8 +36,17 @@ fn c04_a_main_text_consists_of_whole_sentences() {
 fn sentences_are_bounded() {
     let (least, most) = SENTENCE;
     let sentence = |length: u64| format!("T{}.", "a".repeat(usize::try_from(length).unwrap()));
-    for (length, expected) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
-        assert_eq!(matches(&sentences(), &sentence(length)), expected, "{length}");
+    for (length, expected) in [
+        (least - 1, false),
+        (least, true),
+        (most, true),
+        (most + 1, false),
+    ] {
+        assert_eq!(
+            matches(&sentences(), &sentence(length)),
+            expected,
+            "{length}"
+        );
     }
     let longest = vec![sentence(most); usize::try_from(MAX_SENTENCES).unwrap()].join(" ");
     assert!(matches(&sentences(), &longest));

@@ -740,15 +740,26 @@ async fn c08_a_changed_request_before_the_failure_is_a_drift() {
 async fn c05_a_parroted_reply_of_a_small_model_is_sent_back_once() {
     const QUESTION: &str = "Should we put a queue in front of the database this year?";
     let parroted = json!({ "answer": QUESTION, "assumptions": [] }).to_string();
-    let own = json!({ "answer": "A queue smooths the bursts of every morning.", "assumptions": [] });
+    let own =
+        json!({ "answer": "A queue smooths the bursts of every morning.", "assumptions": [] });
     for (ability, second, calls, kept, remarks) in [
-        (Ability::Small, own.to_string(), 2, "A queue smooths the bursts of every morning.", 0),
+        (
+            Ability::Small,
+            own.to_string(),
+            2,
+            "A queue smooths the bursts of every morning.",
+            0,
+        ),
         (Ability::Small, parroted.clone(), 2, QUESTION, 1),
         (Ability::Full, own.to_string(), 1, QUESTION, 0),
     ] {
         let (first, second) = (parroted.clone(), second);
         let model = Scripted::new(move |_: &Request, before| {
-            Ok(if before == 0 { first.clone() } else { second.clone() })
+            Ok(if before == 0 {
+                first.clone()
+            } else {
+                second.clone()
+            })
         });
         let rules = crate::protocols::dialectic::Rules::new(3, 5, 8).unwrap();
         let setup = setup_with(QUESTION, ability, &rules);
@@ -758,7 +769,10 @@ async fn c05_a_parroted_reply_of_a_small_model_is_sent_back_once() {
         let ask: Ask<'_, Opening> = table.ask("proposer", "propose");
         let ask = ask.in_round(1).prompt("dialectic/propose", context);
         let turn = ask.send().await.unwrap().unwrap();
-        assert_eq!((turn.reply.answer.as_str(), turn.remarks.len()), (kept, remarks));
+        assert_eq!(
+            (turn.reply.answer.as_str(), turn.remarks.len()),
+            (kept, remarks)
+        );
         let heard = model.heard();
         assert_eq!(heard.len(), calls);
         if let [first, again] = heard.as_slice() {

@@ -82,7 +82,10 @@ async fn speak(
         });
     if me.ability == Ability::Small {
         // Without references there is nothing to cite, and a FACT needs a citation.
-        ask = ask.choices("label", UNCITED.map(|label| label.name().to_owned()).to_vec());
+        ask = ask.choices(
+            "label",
+            UNCITED.map(|label| label.name().to_owned()).to_vec(),
+        );
         ask = ask.choices("citations", vec![String::new()]);
     }
     ask.in_round(round)
