@@ -42,7 +42,7 @@ fn longest(question: &str, round: u32) -> Values {
     let answers: Vec<_> = ["A", "B", "C", "D"]
         .map(|label| json!({ "label": label, "text": turn, "position": "Yes", "confidence": 0.5, "score": 1.0 }))
         .to_vec();
-    let shown = json!({ "by": "sentinel, round 1", "text": "longish ".repeat(80) });
+    let shown = json!({ "by": "sentinel, round 1", "text": "longish ".repeat(48) });
     let mode = json!({ "role": { "identity": "You are on a panel.", "mission": other }, "estimates": "none" });
     Values::from(Serde(json!({
         "question": question, "quote_tag": "quote-abcd", "small": true, "person": [], "templates": [], "round": round,

@@ -262,19 +262,17 @@ fn shorten(schema: &mut Value, is_main: bool) {
     }
     match object.get("type").and_then(Value::as_str) {
         Some("string") if !object.contains_key("enum") => {
-            let longest = if is_main {
-                prose::MAX_MAIN
+            let longest = object.get("maxLength").and_then(Value::as_u64);
+            let pattern = if is_main && longest.is_none_or(|longest| longest >= prose::MAX_MAIN) {
+                // The pattern bounds the length. llguidance cannot intersect it with a second bound.
+                object.remove("minLength");
+                object.remove("maxLength");
+                prose::sentences()
             } else {
-                prose::MAX_OTHER
-            };
-            at_most(object, "maxLength", longest);
-            let length = |key| object.get(key).and_then(Value::as_u64);
-            let pattern = match length("maxLength") {
-                Some(prose::MAX_MAIN) => prose::sentences(),
-                max => prose::phrase(
-                    length("minLength").unwrap_or(0),
-                    max.unwrap_or(prose::MAX_OTHER),
-                ),
+                at_most(object, "maxLength", prose::MAX_OTHER);
+                let least = object.get("minLength").and_then(Value::as_u64);
+                let longest = longest.map_or(prose::MAX_OTHER, |l| l.min(prose::MAX_OTHER));
+                prose::phrase(least.unwrap_or(0), longest)
             };
             object.insert("pattern".to_owned(), json!(pattern));
         }
