@@ -59,6 +59,9 @@ fn a_phrase_is_bounded_and_may_be_empty_only_if_it_need_not_be_there() {
     assert!(!matches(&phrase(1, 4), ""));
     assert!(matches(&phrase(1, 4), "20 %"));
     assert!(!matches(&phrase(1, 4), "20 %!"));
+    assert!(matches(&phrase(1, 81), "It has no figures."));
+    assert!(!matches(&phrase(1, 81), "It has no figures"));
+    assert!(!matches(&phrase(1, 81), "It has no figures. It is vague."));
     for bad in ["}, {", "[1]", ", not", "FACT}"] {
         assert!(!matches(&phrase(0, 80), bad), "{bad}");
     }

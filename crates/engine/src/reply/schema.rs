@@ -262,18 +262,17 @@ fn shorten(schema: &mut Value, is_main: bool) {
     }
     match object.get("type").and_then(Value::as_str) {
         Some("string") if !object.contains_key("enum") => {
-            let longest = object.get("maxLength").and_then(Value::as_u64);
-            let pattern = if is_main && longest.is_none_or(|longest| longest >= prose::MAX_MAIN) {
-                // The pattern bounds the length. llguidance cannot intersect it with a second bound.
-                object.remove("minLength");
-                object.remove("maxLength");
+            let length = |key| object.get(key).and_then(Value::as_u64);
+            let longest = length("maxLength").unwrap_or(prose::MAX_MAIN);
+            let pattern = if is_main && longest >= prose::MAX_MAIN {
                 prose::sentences()
             } else {
-                at_most(object, "maxLength", prose::MAX_OTHER);
-                let least = object.get("minLength").and_then(Value::as_u64);
-                let longest = longest.map_or(prose::MAX_OTHER, |l| l.min(prose::MAX_OTHER));
-                prose::phrase(least.unwrap_or(0), longest)
+                let least = length("minLength").unwrap_or(0);
+                prose::phrase(least, longest.min(prose::MAX_OTHER))
             };
+            // The pattern bounds the length. llguidance cannot intersect it with a second bound.
+            object.remove("minLength");
+            object.remove("maxLength");
             object.insert("pattern".to_owned(), json!(pattern));
         }
         Some("array") => {
