@@ -38,6 +38,7 @@ pub mod stopping;
 pub mod timing;
 pub mod tokenizer;
 pub mod usage;
+pub mod value;
 pub mod verification;
 pub mod votes;
 pub mod wording;
