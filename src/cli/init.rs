@@ -1,0 +1,411 @@
+//! `roundtable init`: shows what was found, tests a model, and writes it into the configuration. Nothing is changed before the
+//! last question about a change is answered.
+
+mod completion_offer;
+mod found;
+mod prompt;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use roundtable_core::usage::Money;
+use roundtable_engine::budget::Budget;
+use roundtable_engine::protocols::Dialectic;
+use roundtable_engine::protocols::dialectic::Input;
+use serde_json::{Value, json};
+
+use super::args::DebateArgs;
+use super::output::{self, BAD, BOLD, GOOD, painted};
+use super::run::{interruption, start};
+use super::stdin_lines::is_interactive;
+use super::{doctor, pull};
+use crate::app_context::AppContext;
+use crate::config::{self, Edit, ModelName, trust};
+use crate::embedded;
+use crate::estimate::UsageEstimate;
+use crate::failure::{Code, Failure};
+use crate::model_probe::trial;
+use crate::models::{ModelPolicy, TierModels};
+use crate::setup::DebateSpec;
+use completion_offer::CompletionOffer;
+use found::Found;
+use prompt::{MAX_ATTEMPTS, Prompt, Stop};
+
+/// A question that every model can argue about.
+const FIRST_QUESTION: &str = "Is a four-day week good for a support team?";
+
+/// Set up Roundtable: find models, choose one, test it and write the configuration
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable init\n  roundtable init --model ollama:qwen3:32b --yes\n  roundtable init --json\n\nThis is never needed: without a configuration, Roundtable uses the first model it finds. Keys are not written to the\nfile; they stay in your environment."
+)]
+pub(crate) struct Args {
+    /// Use this model instead of looking for models
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
+    /// Take the default answer to every question, without a terminal too
+    #[arg(long, short)]
+    yes: bool,
+    /// Do not test the model with a small call
+    #[arg(long)]
+    no_test: bool,
+    /// Write roundtable.toml in the working folder instead of your own configuration
+    #[arg(long)]
+    here: bool,
+    /// With --yes, replace models that the file already names
+    #[arg(long, requires = "yes")]
+    force: bool,
+    /// Print what was found and done as JSON; without --yes nothing is tested or changed
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that is decided before anything is changed.
+struct Decisions {
+    found: Option<Found>,
+    models: TierModels,
+    test: Option<Test>,
+    edit: Edit,
+    writes_file: bool,
+    /// To be installed.
+    completions: Option<CompletionOffer>,
+}
+
+/// A successful or failed test call.
+struct Test {
+    reply: Result<String, String>,
+    ms: u64,
+    tokens: u64,
+    cost: Option<Money>,
+}
+
+/// `given` is the file of `--config`.
+pub(crate) async fn run(
+    app: &AppContext,
+    args: Args,
+    given: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let mut prompt = match (args.yes || args.json, is_interactive()) {
+        (true, _) => None,
+        (false, true) => Some(Prompt::start()),
+        (false, false) => {
+            return Err(Failure::usage(
+                "cannot ask: this is not a terminal. Pass --yes to take the model that is found first, with --model \
+                 PROVIDER:MODEL to choose one, or --json to see what is found",
+            ));
+        }
+    };
+    let decided = tokio::select! {
+        decided = decide(app, &args, given, prompt.as_mut()) => decided,
+        () = interruption() => Err(Stop::Left),
+    };
+    let decisions = match decided {
+        Ok(decisions) => decisions,
+        Err(Stop::Failed(failure)) => return Err(failure),
+        Err(Stop::Left) => {
+            output::note("\nStopped. Nothing was changed.");
+            return Ok(Code::Interrupted.into());
+        }
+    };
+    carry_out(app, &args, given, &decisions)?;
+    if args.json {
+        output::json(&decisions.to_json(app)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    first_question(app, given, &decisions, prompt).await
+}
+
+async fn decide(
+    app: &AppContext,
+    args: &Args,
+    given: Option<&Path>,
+    mut prompt: Option<&mut Prompt>,
+) -> Result<Decisions, Stop> {
+    if prompt.is_some() {
+        output::note("Enter takes the default; Ctrl-C leaves everything as it is.\n");
+    }
+    let found = match args.model {
+        Some(_) => None,
+        None => Some(Found::look(app).await?),
+    };
+    if let Some(found) = found.as_ref().filter(|_| !args.json) {
+        found.print(app)?;
+    }
+    let (models, test) = choose(app, args, found.as_ref(), prompt.as_deref_mut()).await?;
+    let edit = edit(app, args, given, &models)?;
+    let writes_file = if edit.is_empty() {
+        note(
+            args,
+            &format!("{} has them already.", edit.path().display()),
+        );
+        false
+    } else {
+        confirm_edit(args, &edit, prompt.as_deref_mut()).await?
+    };
+    let mut completions = CompletionOffer::for_shell_of(&app.environment)?;
+    if let Some(offer) = &completions {
+        let is_accepted = match prompt {
+            Some(prompt) => offer.ask(prompt).await?,
+            None => false,
+        };
+        if !is_accepted {
+            note(args, &offer.instruction());
+            completions = None;
+        }
+    }
+    Ok(Decisions {
+        found,
+        models,
+        test,
+        edit,
+        writes_file,
+        completions,
+    })
+}
+
+/// To standard error, unless the output is for a program.
+fn note(args: &Args, text: &str) {
+    if !args.json {
+        output::note(text);
+    }
+}
+
+/// The models to write, and how they were tested.
+async fn choose(
+    app: &AppContext,
+    args: &Args,
+    found: Option<&Found>,
+    mut prompt: Option<&mut Prompt>,
+) -> Result<(TierModels, Option<Test>), Stop> {
+    let is_report_only = args.json && !args.yes;
+    for _ in 0..MAX_ATTEMPTS {
+        let models = match (&args.model, found, prompt.as_deref_mut()) {
+            (Some(name), _, _) => same_for_both(app.config.model_name(name)?),
+            (None, Some(found), Some(prompt)) => found.ask(app, prompt).await?,
+            (None, Some(found), None) => found.first()?.clone(),
+            (None, None, _) => break,
+        };
+        let is_download = models.deliberate.provider() == embedded::PROVIDER
+            && found.is_none_or(|found| found.weights.is_none());
+        let wants_test = match prompt.as_deref_mut() {
+            _ if args.no_test || is_report_only => false,
+            Some(prompt) if is_download => {
+                prompt
+                    .confirm(
+                        "Test it? If necessary, this downloads its weights. [Y/n]",
+                        true,
+                    )
+                    .await?
+            }
+            Some(_) | None => true,
+        };
+        if !wants_test {
+            return Ok((models, None));
+        }
+        let test = test(app, args, &models.deliberate).await;
+        let Err(reason) = &test.reply else {
+            return Ok((models, Some(test)));
+        };
+        let problem = format!("{} does not work: {reason}", models.deliberate);
+        let Some(prompt) = prompt.as_deref_mut() else {
+            return Err(Stop::Failed(Failure::no_model(format!(
+                "{problem}\nNothing was changed. --no-test writes the configuration without a test."
+            ))));
+        };
+        output::note(&format!("{} {problem}", painted(BAD, "FAIL")));
+        if prompt.confirm("Use it anyway? [y/N]", false).await? {
+            return Ok((models, Some(test)));
+        }
+        if args.model.is_some() {
+            break;
+        }
+    }
+    Err(Stop::Failed(Failure::no_model(
+        "no model was chosen. Nothing was changed",
+    )))
+}
+
+fn same_for_both(model: ModelName) -> TierModels {
+    TierModels {
+        fast: model.clone(),
+        deliberate: model,
+    }
+}
+
+async fn test(app: &AppContext, args: &Args, model: &ModelName) -> Test {
+    note(args, &format!("Testing {model} with one small call …"));
+    let started = Instant::now();
+    let (limits, policy) = (Budget::default(), ModelPolicy::default());
+    let tried = trial(app, model, &limits, &policy, pull::reporter(!args.json)).await;
+    let ms = doctor::elapsed(started);
+    let test = match tried {
+        Ok(trial) => Test {
+            reply: trial.reply,
+            ms,
+            tokens: trial.usage.total(),
+            cost: trial.cost,
+        },
+        Err(failure) => Test {
+            reply: Err(failure.message().to_owned()),
+            ms,
+            tokens: 0,
+            cost: None,
+        },
+    };
+    if let Ok(reply) = &test.reply {
+        let cost = output::cost(test.cost, test.tokens);
+        let cost = cost.map_or_else(String::new, |cost| format!(", {cost}"));
+        let (reply, ms) = (output::short(reply, 40), output::duration(test.ms));
+        let mark = painted(GOOD, "ok  ");
+        note(args, &format!("{mark} it replied {reply} in {ms}{cost}"));
+    }
+    test
+}
+
+/// The file to write.
+fn target(app: &AppContext, args: &Args, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let environment = &app.environment;
+    if args.here {
+        return Ok(environment.working_dir.join(config::FILE_NAME));
+    }
+    if given.is_some() || environment.path("ROUNDTABLE_CONFIG").is_some() {
+        return Ok(config::path_in_use(given, environment)?);
+    }
+    Ok(config::default_path(environment))
+}
+
+fn edit(
+    app: &AppContext,
+    args: &Args,
+    given: Option<&Path>,
+    models: &TierModels,
+) -> Result<Edit, Failure> {
+    let [deliberate, fast] = [&models.deliberate, &models.fast].map(ToString::to_string);
+    let settings = [("tiers.deliberate", &*deliberate), ("tiers.fast", &*fast)];
+    let path = target(app, args, given)?;
+    let mut heading =
+        "# Written by `roundtable init`; `roundtable config show` lists all settings.\n".to_owned();
+    let provider = app.config.providers.get(models.deliberate.provider());
+    if let Some(key) = provider.and_then(|provider| provider.key.as_ref()) {
+        heading += &format!(
+            "# The key of {} is in the environment variable {}.\n",
+            models.deliberate.provider(),
+            key.variable
+        );
+    }
+    let edit = Edit::prepare(&path, &settings, &app.environment)?;
+    Ok(edit.with_heading(&heading))
+}
+
+/// Shows the difference, and whether to write it.
+async fn confirm_edit(args: &Args, edit: &Edit, prompt: Option<&mut Prompt>) -> Result<bool, Stop> {
+    let (removed, added) = edit.difference();
+    let path = edit.path().display();
+    let kind = if edit.is_new() { "new file" } else { "changes" };
+    note(args, &painted(BOLD, &format!("\n{path} ({kind})")));
+    for line in &removed {
+        note(args, &painted(BAD, &format!("  - {line}")));
+    }
+    for line in &added {
+        note(args, &painted(GOOD, &format!("  + {line}")));
+    }
+    match prompt {
+        Some(prompt) => prompt.confirm("Write it? [Y/n]", true).await,
+        None if !args.yes => Ok(false),
+        None if removed.is_empty() || args.force => Ok(true),
+        None => Err(Stop::Failed(Failure::usage(format!(
+            "{path} names other models. Add --force to replace them. Nothing was changed"
+        )))),
+    }
+}
+
+fn carry_out(
+    app: &AppContext,
+    args: &Args,
+    given: Option<&Path>,
+    decisions: &Decisions,
+) -> Result<(), Failure> {
+    if decisions.writes_file {
+        let path = decisions.edit.path();
+        decisions.edit.write()?;
+        let is_source = app.config.source.as_deref() == Some(path);
+        if is_source && app.config.is_from_working_dir && app.config.is_trusted {
+            trust::trust(path, &app.environment)?;
+        }
+        note(args, &format!("Wrote {}", path.display()));
+        let in_use = config::path_in_use(given, &app.environment)?;
+        if in_use != path {
+            let in_use = in_use.display();
+            note(args, &format!("warning: {in_use} is used here instead"));
+        }
+    }
+    if let Some(offer) = &decisions.completions {
+        offer.install()?;
+    }
+    Ok(())
+}
+
+impl Decisions {
+    fn to_json(&self, app: &AppContext) -> Result<Value, Failure> {
+        let test = self.test.as_ref().map(|test| {
+            let (is_ok, text) = match &test.reply {
+                Ok(text) | Err(text) => (test.reply.is_ok(), text),
+            };
+            json!({ "ok": is_ok, "reply": text, "ms": test.ms, "cost": test.cost })
+        });
+        let found = self.found.as_ref().map(|found| found.to_json(app));
+        Ok(json!({
+            "found": found.transpose()?,
+            "model": self.models.deliberate,
+            "fast_model": self.models.fast,
+            "test": test,
+            "file": self.edit.path(),
+            "written": self.writes_file,
+        }))
+    }
+}
+
+/// Suggests a question and runs it if the user wants.
+async fn first_question(
+    app: &AppContext,
+    given: Option<&Path>,
+    decisions: &Decisions,
+    prompt: Option<Prompt>,
+) -> Result<ExitCode, Failure> {
+    output::note(&format!(
+        "\nA first question:\n  roundtable ask \"{FIRST_QUESTION}\""
+    ));
+    let Some(mut prompt) = prompt else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let estimate = typical_debate(app)?;
+    let price = app.models.price(&decisions.models.deliberate);
+    let cost = estimate.cost_text(price.as_ref());
+    let question = format!("Run it now ({}, {cost})? [y/N]", estimate.size_text());
+    let answer = tokio::select! {
+        answer = prompt.confirm(&question, false) => answer,
+        () = interruption() => Err(Stop::Left),
+    };
+    match answer {
+        Ok(true) => {}
+        Ok(false) => return Ok(ExitCode::SUCCESS),
+        Err(Stop::Failed(failure)) => return Err(failure),
+        Err(Stop::Left) => {
+            output::note("\nThe setup is complete; no debate was started.");
+            return Ok(Code::Interrupted.into());
+        }
+    }
+    // With the configuration as it is now.
+    let address = app.address().ok().cloned();
+    let app = AppContext::with(app.environment.clone(), given, address)?;
+    let spec = DebateSpec::new(&Dialectic, FIRST_QUESTION.to_owned(), &Input::default());
+    start(&app, spec, &DebateArgs::default()).await
+}
+
+/// What a debate of `ask` uses.
+fn typical_debate(app: &AppContext) -> Result<UsageEstimate, Failure> {
+    use roundtable_engine::protocol::Protocol;
+    let cast = roundtable_engine::cast::Cast::load(&app.data, Dialectic::CAST)?;
+    Ok(UsageEstimate::new(&[], &cast))
+}
