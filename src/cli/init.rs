@@ -1,36 +1,34 @@
 //! `roundtable init`: shows what was found, tests a model, and writes it into the configuration. Nothing is changed before the
 //! last question about a change is answered.
 
+mod choice;
 mod completion_offer;
 mod found;
 mod prompt;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
-use roundtable_core::usage::Money;
-use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::Cast;
+use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Dialectic;
 use roundtable_engine::protocols::dialectic::Input;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::DebateArgs;
 use super::output::{self, BAD, BOLD, GOOD, painted};
 use super::run::{interruption, start};
 use super::stdin_lines::is_interactive;
-use super::{doctor, pull};
 use crate::app_context::AppContext;
-use crate::config::{self, Edit, ModelName, trust};
-use crate::embedded;
+use crate::config::{self, Edit, trust};
 use crate::estimate::UsageEstimate;
 use crate::failure::{Code, Failure};
-use crate::model_probe::trial;
-use crate::models::{ModelPolicy, TierModels};
+use crate::models::TierModels;
 use crate::setup::DebateSpec;
+use choice::{Test, choose, same_for_both};
 use completion_offer::CompletionOffer;
 use found::Found;
-use prompt::{MAX_ATTEMPTS, Prompt, Stop};
+use prompt::{Prompt, Stop};
 
 /// A question that every model can argue about.
 const FIRST_QUESTION: &str = "Is a four-day week good for a support team?";
@@ -72,21 +70,16 @@ struct Decisions {
     completions: Option<CompletionOffer>,
 }
 
-/// A successful or failed test call.
-struct Test {
-    reply: Result<String, String>,
-    ms: u64,
-    tokens: u64,
-    cost: Option<Money>,
-}
-
 /// `given` is the file of `--config`.
 pub(crate) async fn run(
     app: &AppContext,
     args: Args,
     given: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let mut prompt = match (args.yes || args.json, is_interactive()) {
+    if args.json && !args.yes {
+        return report(app, &args, given).await;
+    }
+    let mut prompt = match (args.yes, is_interactive()) {
         (true, _) => None,
         (false, true) => Some(Prompt::start()),
         (false, false) => {
@@ -110,10 +103,36 @@ pub(crate) async fn run(
     };
     carry_out(app, &args, given, &decisions)?;
     if args.json {
-        output::json(&decisions.to_json(app)?)?;
+        let found = decisions.found.as_ref();
+        output::json(&json!({
+            "found": found.map(|found| found.to_json(app)).transpose()?,
+            "model": decisions.models.deliberate,
+            "fast_model": decisions.models.fast,
+            "test": decisions.test.as_ref().map(Test::to_json),
+            "file": decisions.edit.path(),
+            "written": decisions.writes_file,
+        }))?;
         return Ok(ExitCode::SUCCESS);
     }
     first_question(app, given, &decisions, prompt).await
+}
+
+/// What was found and would be chosen.
+async fn report(app: &AppContext, args: &Args, given: Option<&Path>) -> Result<ExitCode, Failure> {
+    let found = Found::look(app).await?;
+    let chosen = match &args.model {
+        Some(name) => Ok(same_for_both(app.config.model_name(name)?)),
+        None => found.default().cloned(),
+    };
+    output::json(&json!({
+        "found": found.to_json(app)?,
+        "model": chosen.as_ref().ok().map(|models| &models.deliberate),
+        "fast_model": chosen.as_ref().ok().map(|models| &models.fast),
+        "test": null,
+        "file": target(app, args, given)?,
+        "written": false,
+    }))?;
+    chosen.map(|_| ExitCode::SUCCESS)
 }
 
 async fn decide(
@@ -123,7 +142,7 @@ async fn decide(
     mut prompt: Option<&mut Prompt>,
 ) -> Result<Decisions, Stop> {
     if prompt.is_some() {
-        output::note("Enter takes the default; Ctrl-C leaves everything as it is.\n");
+        output::note("Enter takes the default, Ctrl-C leaves everything as it is.");
     }
     let found = match args.model {
         Some(_) => None,
@@ -135,24 +154,22 @@ async fn decide(
     let (models, test) = choose(app, args, found.as_ref(), prompt.as_deref_mut()).await?;
     let edit = edit(app, args, given, &models)?;
     let writes_file = if edit.is_empty() {
-        note(
-            args,
-            &format!("{} has them already.", edit.path().display()),
-        );
+        let path = app.environment.shown(edit.path());
+        note(args, &format!("{path} names this model already."));
         false
     } else {
-        confirm_edit(args, &edit, prompt.as_deref_mut()).await?
+        confirm_edit(app, args, &edit, prompt.as_deref_mut()).await?
     };
     let mut completions = CompletionOffer::for_shell_of(&app.environment)?;
     if let Some(offer) = &completions {
         let is_accepted = match prompt {
-            Some(prompt) => offer.ask(prompt).await?,
-            None => false,
+            Some(prompt) if offer.can_be_installed() => offer.ask(prompt).await?,
+            Some(_) | None => {
+                note(args, &offer.instruction());
+                false
+            }
         };
-        if !is_accepted {
-            note(args, &offer.instruction());
-            completions = None;
-        }
+        completions = completions.filter(|_| is_accepted);
     }
     Ok(Decisions {
         found,
@@ -169,98 +186,6 @@ fn note(args: &Args, text: &str) {
     if !args.json {
         output::note(text);
     }
-}
-
-/// The models to write, and how they were tested.
-async fn choose(
-    app: &AppContext,
-    args: &Args,
-    found: Option<&Found>,
-    mut prompt: Option<&mut Prompt>,
-) -> Result<(TierModels, Option<Test>), Stop> {
-    let is_report_only = args.json && !args.yes;
-    for _ in 0..MAX_ATTEMPTS {
-        let models = match (&args.model, found, prompt.as_deref_mut()) {
-            (Some(name), _, _) => same_for_both(app.config.model_name(name)?),
-            (None, Some(found), Some(prompt)) => found.ask(app, prompt).await?,
-            (None, Some(found), None) => found.first()?.clone(),
-            (None, None, _) => break,
-        };
-        let is_download = models.deliberate.provider() == embedded::PROVIDER
-            && found.is_none_or(|found| found.weights.is_none());
-        let wants_test = match prompt.as_deref_mut() {
-            _ if args.no_test || is_report_only => false,
-            Some(prompt) if is_download => {
-                prompt
-                    .confirm(
-                        "Test it? If necessary, this downloads its weights. [Y/n]",
-                        true,
-                    )
-                    .await?
-            }
-            Some(_) | None => true,
-        };
-        if !wants_test {
-            return Ok((models, None));
-        }
-        let test = test(app, args, &models.deliberate).await;
-        let Err(reason) = &test.reply else {
-            return Ok((models, Some(test)));
-        };
-        let problem = format!("{} does not work: {reason}", models.deliberate);
-        let Some(prompt) = prompt.as_deref_mut() else {
-            return Err(Stop::Failed(Failure::no_model(format!(
-                "{problem}\nNothing was changed. --no-test writes the configuration without a test."
-            ))));
-        };
-        output::note(&format!("{} {problem}", painted(BAD, "FAIL")));
-        if prompt.confirm("Use it anyway? [y/N]", false).await? {
-            return Ok((models, Some(test)));
-        }
-        if args.model.is_some() {
-            break;
-        }
-    }
-    Err(Stop::Failed(Failure::no_model(
-        "no model was chosen. Nothing was changed",
-    )))
-}
-
-fn same_for_both(model: ModelName) -> TierModels {
-    TierModels {
-        fast: model.clone(),
-        deliberate: model,
-    }
-}
-
-async fn test(app: &AppContext, args: &Args, model: &ModelName) -> Test {
-    note(args, &format!("Testing {model} with one small call …"));
-    let started = Instant::now();
-    let (limits, policy) = (Budget::default(), ModelPolicy::default());
-    let tried = trial(app, model, &limits, &policy, pull::reporter(!args.json)).await;
-    let ms = doctor::elapsed(started);
-    let test = match tried {
-        Ok(trial) => Test {
-            reply: trial.reply,
-            ms,
-            tokens: trial.usage.total(),
-            cost: trial.cost,
-        },
-        Err(failure) => Test {
-            reply: Err(failure.message().to_owned()),
-            ms,
-            tokens: 0,
-            cost: None,
-        },
-    };
-    if let Ok(reply) = &test.reply {
-        let cost = output::cost(test.cost, test.tokens);
-        let cost = cost.map_or_else(String::new, |cost| format!(", {cost}"));
-        let (reply, ms) = (output::short(reply, 40), output::duration(test.ms));
-        let mark = painted(GOOD, "ok  ");
-        note(args, &format!("{mark} it replied {reply} in {ms}{cost}"));
-    }
-    test
 }
 
 /// The file to write.
@@ -299,20 +224,24 @@ fn edit(
 }
 
 /// Shows the difference, and whether to write it.
-async fn confirm_edit(args: &Args, edit: &Edit, prompt: Option<&mut Prompt>) -> Result<bool, Stop> {
+async fn confirm_edit(
+    app: &AppContext,
+    args: &Args,
+    edit: &Edit,
+    prompt: Option<&mut Prompt>,
+) -> Result<bool, Stop> {
     let (removed, added) = edit.difference();
-    let path = edit.path().display();
+    let path = app.environment.shown(edit.path());
     let kind = if edit.is_new() { "new file" } else { "changes" };
     note(args, &painted(BOLD, &format!("\n{path} ({kind})")));
-    for line in &removed {
+    for line in removed.iter().filter(|line| !line.is_empty()) {
         note(args, &painted(BAD, &format!("  - {line}")));
     }
-    for line in &added {
+    for line in added.iter().filter(|line| !line.is_empty()) {
         note(args, &painted(GOOD, &format!("  + {line}")));
     }
     match prompt {
         Some(prompt) => prompt.confirm("Write it? [Y/n]", true).await,
-        None if !args.yes => Ok(false),
         None if removed.is_empty() || args.force => Ok(true),
         None => Err(Stop::Failed(Failure::usage(format!(
             "{path} names other models. Add --force to replace them. Nothing was changed"
@@ -333,10 +262,10 @@ fn carry_out(
         if is_source && app.config.is_from_working_dir && app.config.is_trusted {
             trust::trust(path, &app.environment)?;
         }
-        note(args, &format!("Wrote {}", path.display()));
+        note(args, &format!("Wrote {}", app.environment.shown(path)));
         let in_use = config::path_in_use(given, &app.environment)?;
         if in_use != path {
-            let in_use = in_use.display();
+            let in_use = app.environment.shown(&in_use);
             note(args, &format!("warning: {in_use} is used here instead"));
         }
     }
@@ -344,26 +273,6 @@ fn carry_out(
         offer.install()?;
     }
     Ok(())
-}
-
-impl Decisions {
-    fn to_json(&self, app: &AppContext) -> Result<Value, Failure> {
-        let test = self.test.as_ref().map(|test| {
-            let (is_ok, text) = match &test.reply {
-                Ok(text) | Err(text) => (test.reply.is_ok(), text),
-            };
-            json!({ "ok": is_ok, "reply": text, "ms": test.ms, "cost": test.cost })
-        });
-        let found = self.found.as_ref().map(|found| found.to_json(app));
-        Ok(json!({
-            "found": found.transpose()?,
-            "model": self.models.deliberate,
-            "fast_model": self.models.fast,
-            "test": test,
-            "file": self.edit.path(),
-            "written": self.writes_file,
-        }))
-    }
 }
 
 /// Suggests a question and runs it if the user wants.
@@ -405,7 +314,6 @@ async fn first_question(
 
 /// What a debate of `ask` uses.
 fn typical_debate(app: &AppContext) -> Result<UsageEstimate, Failure> {
-    use roundtable_engine::protocol::Protocol;
-    let cast = roundtable_engine::cast::Cast::load(&app.data, Dialectic::CAST)?;
+    let cast = Cast::load(&app.data, Dialectic::CAST)?;
     Ok(UsageEstimate::new(&[], &cast))
 }

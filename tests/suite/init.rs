@@ -66,7 +66,7 @@ fn a_model_is_tested_once_and_added_to_the_file() {
         0,
         &[
             "[providers.openai] is configured; it has 1 model",
-            "it replied {\"yes\":true}",
+            "one small call … ok: {\"yes\":true}",
             "+ [tiers]",
             "Wrote ",
         ],
@@ -74,7 +74,7 @@ fn a_model_is_tested_once_and_added_to_the_file() {
     assert_eq!(server.asked(), ["check"]);
     assert_eq!(text(file(&home)), format!("{before}{TIERS}"));
     // Once more: nothing to change.
-    init(&home, &["--yes"]).expect(0, &["has them already"]);
+    init(&home, &["--yes"]).expect(0, &["names this model already"]);
     assert_eq!(text(file(&home)), format!("{before}{TIERS}"));
     let mut models = home.command(&["models", "--json"]);
     let models = finished(models.env("OPENAI_API_KEY", KEY).output().unwrap()).json();
@@ -132,6 +132,36 @@ fn a_model_that_fails_its_test_is_not_written() {
     init(&home, &["--yes", "--no-test"]).expect(0, &["Wrote"]);
     assert_eq!(refuses.count(), calls);
     assert_eq!(text(file(&home)), format!("{before}{TIERS}"));
+}
+
+/// C-18: another provider is taken only if the user chooses it.
+#[test]
+fn c18_a_provider_that_fails_is_not_replaced_silently() {
+    let ollama = Server::start(|_, _| {
+        let list = "{\"models\": [{\"name\": \"qwen3:8b\", \"size\": 5000000000}]}";
+        Answer::Status(200, "", list.into())
+    });
+    let home = Home::empty();
+    let closed = "[providers.openai]\nbase_url = \"http://127.0.0.1:1\"\n[retry]\nattempts = 1\n";
+    home.write("roundtable.toml", closed);
+    let host = ollama.url().replace("http://", "").replace("/v1", "");
+    let run = |args: &[&str]| {
+        let mut command = home.command(&[&["init"], args].concat());
+        finished(command.env("OLLAMA_HOST", &host).output().unwrap())
+    };
+    run(&["--yes"]).expect(
+        4,
+        &[
+            "[providers.openai] is configured, but",
+            "Nothing was changed",
+        ],
+    );
+    let report = run(&["--json"]);
+    report.expect(4, &[]);
+    let report = report.json();
+    assert_eq!(report["model"], Value::Null);
+    assert_eq!(report["found"]["choices"][0]["model"], "ollama:qwen3:8b");
+    assert_eq!(text(file(&home)), closed);
 }
 
 /// With the embedded model, which cannot be downloaded here, or without it.

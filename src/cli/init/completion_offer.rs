@@ -13,6 +13,8 @@ pub(super) struct CompletionOffer {
     shell: Shell,
     /// `None` if the shell has no standard folder for a user's completions.
     file: Option<PathBuf>,
+    /// The file as a shell reads it.
+    shown: String,
     script: String,
 }
 
@@ -32,28 +34,28 @@ impl CompletionOffer {
             .and_then(|file| std::fs::read_to_string(file).ok());
         Ok((installed.as_ref() != Some(&script)).then_some(Self {
             shell,
+            shown: file.as_ref().map_or_else(
+                || "\"${fpath[1]}/_roundtable\"".to_owned(),
+                |file| environment.shown(file),
+            ),
             file,
             script,
         }))
     }
 
-    /// Asks only if they can be installed.
+    pub(super) fn can_be_installed(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub(super) async fn ask(&self, prompt: &mut Prompt) -> Result<bool, Stop> {
-        let Some(file) = &self.file else {
-            return Ok(false);
-        };
-        let (shell, file) = (self.shell, file.display());
-        let question = format!("\nInstall completions for {shell} in {file}? [y/N]");
+        let (shell, file) = (self.shell, &self.shown);
+        let question = format!("Install completions for {shell} in {file}? [y/N]");
         prompt.confirm(&question, false).await
     }
 
     /// The line that installs them.
     pub(super) fn instruction(&self) -> String {
-        let shell = self.shell;
-        let file = match &self.file {
-            Some(file) => file.display().to_string(),
-            None => "\"${fpath[1]}/_roundtable\"".to_owned(),
-        };
+        let (shell, file) = (self.shell, &self.shown);
         format!("Completions: roundtable completions {shell} > {file}")
     }
 
@@ -65,7 +67,7 @@ impl CompletionOffer {
         std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(file, &self.script))
             .map_err(|error| Failure::other(format!("cannot write {}: {error}", file.display())))?;
-        output::note(&format!("Wrote {}", file.display()));
+        output::note(&format!("Wrote {}", self.shown));
         Ok(())
     }
 }

@@ -18,11 +18,11 @@ fn every_shell_has_its_line() {
     let expected = [
         (
             "/bin/bash",
-            "Completions: roundtable completions bash > /home/ada/.local/share/bash-completion/completions/roundtable",
+            "Completions: roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable",
         ),
         (
             "/usr/bin/fish",
-            "Completions: roundtable completions fish > /home/ada/.config/fish/completions/roundtable.fish",
+            "Completions: roundtable completions fish > ~/.config/fish/completions/roundtable.fish",
         ),
         (
             "/usr/bin/zsh",

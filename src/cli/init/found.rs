@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::super::output::{self, BOLD, painted};
 use super::super::pull;
+use super::choice::same_for_both;
 use super::prompt::{Prompt, Stop};
-use super::{same_for_both, typical_debate};
+use super::typical_debate;
 use crate::app_context::AppContext;
 use crate::config::{Kind, ModelName};
 use crate::embedded::{Admission, Local};
@@ -116,7 +117,7 @@ impl Found {
             let agents = agents.join(", ");
             lines.push((
                 "programs",
-                format!("{agents}; they cannot take a seat, a provider's key can"),
+                format!("{agents}; not usable as models: set an API key instead"),
             ));
         }
         lines.push(("machine", self.machine()));
@@ -158,17 +159,21 @@ impl Found {
         }))
     }
 
-    /// The default.
-    pub(super) fn first(&self) -> Result<&TierModels, Failure> {
-        self.choices.first().ok_or_else(|| {
-            let reason = self.discovery.unavailable.as_deref();
-            let advice = self.discovery.advice.as_deref();
-            let words: Vec<&str> = reason.into_iter().chain(advice).collect();
-            let words = words.join("\n");
-            Failure::no_model(format!(
-                "{words}\nThen run `roundtable init` again. Nothing was changed."
-            ))
-        })
+    /// What would be used without a choice. A provider with a key is not replaced by another one unless the user says so.
+    pub(super) fn default(&self) -> Result<&TierModels, Failure> {
+        let has_default = self.discovery.deliberate.is_some();
+        let default = self.choices.first().filter(|_| has_default);
+        default.ok_or_else(|| self.no_model())
+    }
+
+    fn no_model(&self) -> Failure {
+        let reason = self.discovery.unavailable.as_deref();
+        let advice = self.discovery.advice.as_deref();
+        let words: Vec<&str> = reason.into_iter().chain(advice).collect();
+        let words = words.join("\n");
+        Failure::no_model(format!(
+            "{words}\nThen run `roundtable init` again. Nothing was changed."
+        ))
     }
 
     pub(super) async fn ask(
@@ -176,8 +181,10 @@ impl Found {
         app: &AppContext,
         prompt: &mut Prompt,
     ) -> Result<TierModels, Stop> {
-        self.first()?;
-        let question = "\nYour choice, as number or PROVIDER:MODEL [1]:";
+        if self.choices.is_empty() {
+            return Err(Stop::Failed(self.no_model()));
+        }
+        let question = "Your choice, as number or PROVIDER:MODEL [1]:";
         let is_known = |text: &str| {
             app.config
                 .model_name(text)
