@@ -283,7 +283,7 @@ async fn first_question(
     prompt: Option<Prompt>,
 ) -> Result<ExitCode, Failure> {
     output::note(&format!(
-        "\nA first question:\n  roundtable ask \"{FIRST_QUESTION}\""
+        "\nA first question: roundtable ask \"{FIRST_QUESTION}\""
     ));
     let Some(mut prompt) = prompt else {
         return Ok(ExitCode::SUCCESS);

@@ -66,7 +66,7 @@ fn a_model_is_tested_once_and_added_to_the_file() {
         0,
         &[
             "[providers.openai] is configured; it has 1 model",
-            "one small call … ok: {\"yes\":true}",
+            "ok  {\"yes\":true} in ",
             "+ [tiers]",
             "Wrote ",
         ],

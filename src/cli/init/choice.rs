@@ -72,7 +72,8 @@ pub(super) async fn choose(
                 "{problem}\nNothing was changed. --no-test writes the configuration without a test."
             ))));
         };
-        output::note(&output::harmless(&problem));
+        let mark = painted(BAD, "FAIL");
+        output::note(&format!("{mark} {}", output::harmless(&problem)));
         if prompt.confirm("Use it anyway? [y/N]", false).await? {
             return Ok((models, Some(test)));
         }
@@ -93,9 +94,7 @@ pub(super) fn same_for_both(model: ModelName) -> TierModels {
 }
 
 async fn test(app: &AppContext, args: &Args, model: &ModelName) -> Test {
-    if !args.json {
-        output::stream(&format!("Testing {model} with one small call … "));
-    }
+    note(args, &format!("Testing {model} with one small call …"));
     let started = Instant::now();
     let (limits, policy) = (Budget::default(), ModelPolicy::default());
     let tried = trial(app, model, &limits, &policy, pull::reporter(!args.json)).await;
@@ -118,10 +117,8 @@ async fn test(app: &AppContext, args: &Args, model: &ModelName) -> Test {
         let cost = output::cost(test.cost, test.tokens);
         let cost = cost.map_or_else(String::new, |cost| format!(", {cost}"));
         let (reply, ms) = (output::short(reply, 40), output::duration(test.ms));
-        let mark = painted(GOOD, "ok:");
-        note(args, &format!("{mark} {reply} in {ms}{cost}"));
-    } else {
-        note(args, &painted(BAD, "failed"));
+        let mark = painted(GOOD, "ok");
+        note(args, &format!("{mark}  {reply} in {ms}{cost}"));
     }
     test
 }

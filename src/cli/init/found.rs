@@ -8,6 +8,7 @@ use std::time::Duration;
 use roundtable_core::usage::Money;
 use serde_json::{Value, json};
 
+use super::super::display::wrap;
 use super::super::output::{self, BOLD, painted};
 use super::super::pull;
 use super::choice::same_for_both;
@@ -25,6 +26,8 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Command-line agents, and the program of the Ollama server.
 const PROGRAMS: [&str; 5] = ["claude", "codex", "gemini", "llm", OLLAMA];
 const OLLAMA: &str = "ollama";
+/// The column of what was found.
+const INDENT: usize = 13;
 /// Longer lists of models are not shown.
 const MAX_SHOWN_MODELS: usize = 8;
 
@@ -66,7 +69,12 @@ impl Found {
     pub(super) fn print(&self, app: &AppContext) -> Result<(), Failure> {
         output::note(&painted(BOLD, "Found"));
         for (part, text) in self.lines() {
-            output::note(&format!("  {part:<10} {text}"));
+            let text = if output::stderr_is_terminal() {
+                wrap::wrap(&text, output::width(), INDENT)
+            } else {
+                text
+            };
+            output::note(&format!("  {part:<10} {}", text.trim_start()));
         }
         if self.choices.is_empty() {
             return Ok(());
