@@ -209,16 +209,16 @@ fn edit(
     let [deliberate, fast] = [&models.deliberate, &models.fast].map(ToString::to_string);
     let settings = [("tiers.deliberate", &*deliberate), ("tiers.fast", &*fast)];
     let path = target(app, args, given)?;
-    let mut heading =
-        "# Written by `roundtable init`; `roundtable config show` lists all settings.\n".to_owned();
-    let provider = app.config.providers.get(models.deliberate.provider());
-    if let Some(key) = provider.and_then(|provider| provider.key.as_ref()) {
-        heading += &format!(
-            "# The key of {} is in the environment variable {}.\n",
-            models.deliberate.provider(),
-            key.variable
-        );
-    }
+    let provider = models.deliberate.provider();
+    let key = app.config.providers.get(provider);
+    let key = key.and_then(|provider| provider.key.as_ref());
+    let key = key.map_or_else(String::new, |key| {
+        let variable = &key.variable;
+        format!("# The key of {provider} is in the environment variable {variable}.\n")
+    });
+    let heading = format!(
+        "# Written by `roundtable init`; `roundtable config show` lists all settings.\n{key}"
+    );
     let edit = Edit::prepare(&path, &settings, &app.environment)?;
     Ok(edit.with_heading(&heading))
 }

@@ -19,7 +19,7 @@ use crate::config::{Kind, ModelName};
 use crate::embedded::{Admission, Local};
 use crate::failure::Failure;
 use crate::format::counted;
-use crate::models::{Discovery, ModelPreferences, Search, TierModels, discover};
+use crate::models::{Discovery, Finding, ModelPreferences, Search, TierModels, discover};
 
 /// A provider that accepts the connection may still be silent for minutes.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -102,24 +102,10 @@ impl Found {
     }
 
     fn lines(&self) -> Vec<(&str, String)> {
-        let mut lines: Vec<(&str, String)> = Vec::new();
-        for finding in &self.discovery.findings {
-            let mut text = output::short(&finding.note, 200);
-            if finding.provider == Kind::Local.name() {
-                text += &match &self.weights {
-                    Some(model) => format!("; the weights of {} are here", model.model()),
-                    None => "; its weights are downloaded on first use".to_owned(),
-                };
-            }
-            let has_server = !finding.models.is_empty();
-            if finding.provider == OLLAMA && !has_server && self.programs.contains(&OLLAMA) {
-                text += "; it is installed: `ollama serve` starts it";
-            }
-            if has_server && finding.models.len() <= MAX_SHOWN_MODELS {
-                text += &format!(": {}", finding.models.join(", "));
-            }
-            lines.push((&finding.provider, text));
-        }
+        let findings = self.discovery.findings.iter();
+        let mut lines: Vec<(&str, String)> = findings
+            .map(|finding| (finding.provider.as_str(), self.describe(finding)))
+            .collect();
         let agents: Vec<&str> = self.agents().collect();
         if !agents.is_empty() {
             let agents = agents.join(", ");
@@ -130,6 +116,27 @@ impl Found {
         }
         lines.push(("machine", self.machine()));
         lines
+    }
+
+    /// A finding, with what else is known about its provider.
+    fn describe(&self, finding: &Finding) -> String {
+        let note = output::short(&finding.note, 200);
+        let models = &finding.models;
+        let is_embedded = finding.provider == Kind::Local.name();
+        let can_be_started = finding.provider == OLLAMA && self.programs.contains(&OLLAMA);
+        match &self.weights {
+            Some(model) if is_embedded => {
+                format!("{note}; the weights of {} are here", model.model())
+            }
+            None if is_embedded => format!("{note}; its weights are downloaded on first use"),
+            _ if models.is_empty() && can_be_started => {
+                format!("{note}; it is installed: `ollama serve` starts it")
+            }
+            _ if (1..=MAX_SHOWN_MODELS).contains(&models.len()) => {
+                format!("{note}: {}", models.join(", "))
+            }
+            _ => note,
+        }
     }
 
     fn agents(&self) -> impl Iterator<Item = &'static str> {

@@ -82,3 +82,49 @@ fn only_executable_files_are_programs() {
     std::fs::create_dir(folder.path().join("llm")).unwrap();
     assert_eq!(programs(&format!("/nowhere:{path}")), ["codex"]);
 }
+
+#[test]
+fn a_provider_is_described_with_what_else_is_known() {
+    let finding = |provider: &str, models: &[&str]| Finding {
+        provider: provider.to_owned(),
+        note: "a note".to_owned(),
+        models: models.iter().map(|&model| model.to_owned()).collect(),
+    };
+    let mut found = Found {
+        discovery: Discovery::default(),
+        choices: Vec::new(),
+        weights: None,
+        programs: vec!["codex"],
+        cores: 1,
+        memory: None,
+    };
+    let embedded = finding("local", &[]);
+    assert_eq!(
+        found.describe(&embedded),
+        "a note; its weights are downloaded on first use"
+    );
+    found.weights = Some(ModelName::new("local", "small"));
+    assert_eq!(
+        found.describe(&embedded),
+        "a note; the weights of small are here"
+    );
+    assert_eq!(found.describe(&finding("ollama", &[])), "a note");
+    found.programs.push(OLLAMA);
+    assert_eq!(
+        found.describe(&finding("ollama", &[])),
+        "a note; it is installed: `ollama serve` starts it"
+    );
+    assert_eq!(
+        found.describe(&finding("ollama", &["a", "b"])),
+        "a note: a, b"
+    );
+    assert_eq!(
+        found.describe(&finding("openai", &["x"; 8])),
+        "a note: x, x, x, x, x, x, x, x"
+    );
+    assert_eq!(found.describe(&finding("openai", &["x"; 9])), "a note");
+    assert_eq!(
+        found.lines().last().unwrap(),
+        &("machine", "1 core".to_owned())
+    );
+}
