@@ -37,6 +37,7 @@ pub mod state;
 pub mod stopping;
 pub mod timing;
 pub mod usage;
+pub mod value;
 pub mod verification;
 pub mod votes;
 pub mod wording;
