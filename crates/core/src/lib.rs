@@ -36,6 +36,7 @@ pub mod stance;
 pub mod state;
 pub mod stopping;
 pub mod timing;
+pub mod tokenizer;
 pub mod usage;
 pub mod value;
 pub mod verification;
