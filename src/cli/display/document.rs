@@ -60,9 +60,9 @@ fn alignments(line: &str) -> Option<Vec<Align>> {
     let is_rule = is_row(line)
         && line.contains('-')
         && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
-    let align = |cell: String| match cell.ends_with(':') && !cell.starts_with(':') {
-        true => Align::Number,
-        false => Align::Text,
+    let align = |cell: String| {
+        let is_right = cell.ends_with(':') && !cell.starts_with(':');
+        if is_right { Align::Number } else { Align::Text }
     };
     is_rule.then(|| cells(line).map(align).collect())
 }

@@ -27,7 +27,7 @@ struct Pair(u64);
 
 impl Pair {
     fn new(rank: u32, start: usize) -> Self {
-        Self(u64::from(rank) << 32 | start as u64)
+        Self((u64::from(rank) << 32) | start as u64)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "takes the halves apart")]
