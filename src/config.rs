@@ -27,7 +27,7 @@ use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 
 pub(crate) use edit::{Edit, set};
-#[cfg(test)]
+#[cfg(any(feature = "local", test))]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
