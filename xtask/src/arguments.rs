@@ -4,6 +4,8 @@
 
 use std::ffi::OsString;
 
+use crate::static_build::Variant;
+
 /// The question for `try` without QUESTION: two-sided, and answerable without current events.
 pub(crate) const DEFAULT_QUESTION: &str =
     "Should a team of five split its web shop into microservices?";
@@ -24,7 +26,8 @@ Tasks:
   deny                      cargo-deny with all its checks, security advisories included; installs it on first use
   dist [DIR] [--check]      the files of a release: static Linux binaries, packages (tar.gz, deb, wheel, npm), install.sh,
                             a software bill of materials and checksums; --check installs and runs each of them;
-                            --profile quick builds faster, larger programs for trying it out
+                            --profile quick builds faster, larger programs for trying it out;
+                            --only full or --only slim builds one program, with or without the embedded model
   help                      this text
 
 Examples:
@@ -67,6 +70,8 @@ pub(crate) struct DistOptions {
     /// If it is not the default one.
     pub(crate) folder: Option<OsString>,
     pub(crate) profile: String,
+    /// Build only this program, and no packages.
+    pub(crate) only: Option<Variant>,
     /// Whether to install and run what was made.
     pub(crate) check: bool,
 }
@@ -96,6 +101,7 @@ impl Task {
         let mut options = DistOptions {
             folder: None,
             profile: "release".to_owned(),
+            only: None,
             check: false,
         };
         let mut rest = rest.into_iter();
@@ -105,6 +111,11 @@ impl Task {
                 "--profile" => {
                     let profile = rest.next().ok_or("--profile needs a name, such as quick")?;
                     options.profile = profile.to_string_lossy().into_owned();
+                }
+                "--only" => {
+                    let name = rest.next().unwrap_or_default();
+                    let variant = Variant::ALL.into_iter().find(|known| name == known.name());
+                    options.only = Some(variant.ok_or("--only is full or slim")?);
                 }
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}` of `dist`"));

@@ -80,8 +80,21 @@ fn dist(folder: Option<&str>, profile: &str, check: bool) -> Task {
     Task::Dist(DistOptions {
         folder: folder.map(OsString::from),
         profile: profile.to_owned(),
+        only: None,
         check,
     })
+}
+
+#[test]
+fn dist_builds_one_program_on_request() {
+    let Ok(Task::Dist(options)) = parse(&["dist", "--only", "slim"]) else {
+        panic!("not parsed");
+    };
+    assert_eq!(options.only, Some(Variant::Slim));
+    assert_eq!(
+        parse(&["dist", "--only", "thin"]),
+        Err("--only is full or slim".to_owned())
+    );
 }
 
 #[test]

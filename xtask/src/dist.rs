@@ -18,6 +18,11 @@ const NOTICES: &str = "THIRD-PARTY-LICENSES.txt";
 pub(crate) fn run(cargo: &Cargo, folder: &Path, options: &DistOptions) -> Result<(), String> {
     let error = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(error)?;
+    if let Some(variant) = options.only {
+        let program = build(cargo, variant, &options.profile)?;
+        let copied = std::fs::copy(program, folder.join("roundtable"));
+        return copied.map(|_| ()).map_err(error);
+    }
     let inputs = Inputs::read(
         &mut cargo.in_workspace(),
         cargo.workspace(),
