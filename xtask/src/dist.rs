@@ -16,6 +16,13 @@ const NOTICES: &str = "THIRD-PARTY-LICENSES.txt";
 
 /// Makes all files of a release in `folder`; with `--check`, installs and runs each of them.
 pub(crate) fn run(cargo: &Cargo, folder: &Path, options: &DistOptions) -> Result<(), String> {
+    if !cfg!(target_os = "linux") {
+        return Err("the packages are for Linux, and are built on Linux".to_owned());
+    }
+    log(&format!(
+        "building for {}; other architectures are built on machines of their own",
+        std::env::consts::ARCH
+    ));
     let error = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(error)?;
     if let Some(variant) = options.only {
