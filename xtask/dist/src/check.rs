@@ -143,12 +143,10 @@ impl Check<'_> {
             .arg("--prefix")
             .arg(&folder);
         succeed(install.arg(&package))?;
-        // As `npx roundtable-debate`: the package's only command, whatever its name.
+        // The package's only command, although it has another name.
         let mut run = Command::new("npx");
-        run.args(["--yes", "--offline"])
-            .arg(&package)
-            .arg("--version");
-        succeed(run.current_dir(self.folder("npx")?))?;
+        run.args(["--no-install", "--offline", PACKAGE, "--version"]);
+        succeed(run.current_dir(&folder))?;
         Ok(folder.join("node_modules/.bin/roundtable"))
     }
 
