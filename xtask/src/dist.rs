@@ -30,6 +30,9 @@ pub(crate) fn run(cargo: &Cargo, folder: &Path, options: &DistOptions) -> Result
         let copied = std::fs::copy(program, folder.join("roundtable"));
         return copied.map(|_| ()).map_err(error);
     }
+    // The licence texts are in the packages, also in those of other platforms, which a build does not unpack.
+    let mut fetch = cargo.step("sources of the dependencies", "fetch --locked");
+    finish(fetch.run(), "cannot fetch the dependencies")?;
     let inputs = Inputs::read(
         &mut cargo.in_workspace(),
         cargo.workspace(),
@@ -39,8 +42,9 @@ pub(crate) fn run(cargo: &Cargo, folder: &Path, options: &DistOptions) -> Result
     )?;
     std::fs::write(folder.join(SBOM), bill_of_materials(&inputs)?).map_err(error)?;
     std::fs::write(folder.join(NOTICES), license_texts(&inputs)?).map_err(error)?;
-    let [full, slim] = Variant::ALL.map(|variant| build(cargo, variant, &options.profile));
-    pack(cargo, folder, &full?, &slim?)?;
+    let full = build(cargo, Variant::Full, &options.profile)?;
+    let slim = build(cargo, Variant::Slim, &options.profile)?;
+    pack(cargo, folder, &full, &slim)?;
     if options.check {
         check(cargo, folder)?;
     }
