@@ -524,7 +524,9 @@ fn b04_the_image_is_built_from_sources_only() {
 #[test]
 fn the_release_workflow_names_actions_by_commit() {
     let workflow = read("../.github/workflows/release.yml");
-    let actions = workflow.lines().filter_map(|line| line.split_once("uses: "));
+    let actions = workflow
+        .lines()
+        .filter_map(|line| line.split_once("uses: "));
     let mut count = 0;
     for (_, action) in actions {
         let (_, version) = action.split_once('@').unwrap();
