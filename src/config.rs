@@ -26,12 +26,12 @@ use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 
-pub(crate) use edit::set;
-#[cfg(test)]
+pub(crate) use edit::{Edit, set};
+#[cfg(any(feature = "local", test))]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
-pub(crate) use network::Network;
+pub(crate) use network::{Network, is_loopback, is_secure_url};
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
@@ -66,6 +66,8 @@ pub(crate) struct Config {
     pub data: Data,
     pub local: Local,
     pub server: Server,
+    /// The address that `roundtable update` asks for the newest release.
+    pub release_feed: Option<String>,
     settings: Vec<Setting>,
 }
 

@@ -85,6 +85,15 @@ fn c13_prompts_for_small_models_are_short_and_ask_the_question_once() {
     }
 }
 
+fn check<T: DeserializeOwned>(reply: &str) {
+    assert!(serde_json::from_str::<T>(reply).is_ok(), "{reply}");
+    // One line with the separators of the embedded model's grammar.
+    assert!(
+        !reply.contains(['\n', '\t']) && reply.starts_with("{\""),
+        "{reply}"
+    );
+}
+
 /// C-05: an example that breaks the rules of the reply would teach the model to break them.
 #[test]
 fn c05_the_example_of_every_prompt_is_a_valid_reply() {
@@ -93,14 +102,6 @@ fn c05_the_example_of_every_prompt_is_a_valid_reply() {
         let prompt = prompts.render(name, Ability::Small, &longest("Why?", round));
         prompt.unwrap().example.unwrap().replied
     };
-    fn check<T: DeserializeOwned>(reply: &str) {
-        assert!(serde_json::from_str::<T>(reply).is_ok(), "{reply}");
-        // One line with the separators of the embedded model's grammar.
-        assert!(
-            !reply.contains(['\n', '\t']) && reply.starts_with("{\""),
-            "{reply}"
-        );
-    }
     check::<dialectic::Opening>(&example("dialectic/propose", 1));
     check::<dialectic::Critique>(&example("dialectic/criticise", 1));
     check::<dialectic::Revision>(&example("dialectic/revise", 2));
