@@ -25,6 +25,7 @@ use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::dealing::Diversity;
 
 pub(crate) use edit::set;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub(crate) struct Config {
     pub convergence: Thresholds,
     pub data: Data,
     pub local: Local,
+    pub seating: Seating,
     pub server: Server,
     settings: Vec<Setting>,
 }
@@ -201,6 +203,26 @@ pub(crate) struct Local {
     pub weights: Option<PathBuf>,
     /// Whether the embedded model may replace a provider that cannot be used (C-18).
     pub fallback: bool,
+}
+
+/// How models are dealt to seats (C-04).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seating {
+    pub diversity: Diversity,
+    /// A model costs at most this many times as much as the first one of its tier.
+    pub max_price_ratio: f64,
+    /// Whether local and hosted models sit at one table.
+    pub mix_local: bool,
+}
+
+impl Default for Seating {
+    fn default() -> Self {
+        Self {
+            diversity: Diversity::default(),
+            max_price_ratio: 2.0,
+            mix_local: false,
+        }
+    }
 }
 
 /// Access to `roundtable serve`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -131,12 +132,19 @@ pub(crate) struct Provider {
     pub fallback: Vec<ModelName>,
     /// The configuration file has a section for it.
     pub configured: bool,
+    /// A debate starts without it if it cannot be reached.
+    pub optional: bool,
 }
 
 impl Provider {
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
         self.base_url == self.kind.default_url() && self.kind != Kind::Ollama
+    }
+
+    /// Whether it runs on this machine or on the user's network.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.kind, Kind::Ollama | Kind::Local) || is_private_host(&self.base_url)
     }
 
     fn built_in(kind: Kind, environment: &Environment) -> Self {
@@ -160,8 +168,22 @@ impl Provider {
             vision: None,
             fallback: Vec::new(),
             configured: false,
+            optional: false,
         }
     }
+}
+
+fn is_private_host(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str);
+    host.is_some_and(|host| {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        match bare.parse() {
+            Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+            Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
+            Err(_) => host == "localhost" || !host.contains('.') || host.ends_with(".local"),
+        }
+    })
 }
 
 fn key_of(variables: &[String], environment: &Environment) -> Option<Credential> {
@@ -276,6 +298,7 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         headers: _,
         tools,
         vision,
+        optional,
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
@@ -306,6 +329,9 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
     if let Some(given) = vision {
         section.record("vision", Some(given.value), Some(given.line));
     }
+    if let Some(given) = optional {
+        section.record("optional", Some(given.value), Some(given.line));
+    }
 }
 
 /// The fields of a `[providers.…]` section.
@@ -318,6 +344,7 @@ struct Fields {
     headers: Vec<(String, Secret)>,
     tools: Option<Given<bool>>,
     vision: Option<Given<bool>>,
+    optional: Option<Given<bool>>,
     /// Parsed when all providers are known.
     fallback: Option<Given<Vec<String>>>,
 }
@@ -350,6 +377,10 @@ impl Fields {
             }),
             vision: section.read("vision", |item| {
                 let expected = "expected true or false (whether its models accept pictures)";
+                item.as_bool().ok_or_else(|| expected.to_owned())
+            }),
+            optional: section.read("optional", |item| {
+                let expected = "expected true or false (whether a debate starts without it if it cannot be reached)";
                 item.as_bool().ok_or_else(|| expected.to_owned())
             }),
             fallback: section.read("fallback", |item| {
@@ -389,6 +420,7 @@ impl Fields {
         provider.headers.clone_from(&self.headers);
         provider.tools = self.tools.as_ref().map(|given| given.value);
         provider.vision = self.vision.as_ref().map(|given| given.value);
+        provider.optional = self.optional.as_ref().is_some_and(|given| given.value);
         provider
     }
 }

@@ -1,22 +1,27 @@
-//! Model discovery (C-04): chooses a model for each tier from the configuration, API keys in the environment, an Ollama
-//! server or the embedded model, in this order. Reports the choice with its reason, the alternatives, and advice.
+//! Model discovery (C-04): finds the usable models of the configured providers and of those with an API key in the environment;
+//! if there are none, of an Ollama server; then the embedded model. Reports the first choice for each tier with its reason, all
+//! models that can take seats, and advice.
 //!
-//! A provider that the user configured or has a key for is never replaced silently (C-18): if it cannot be used, the search
-//! ends there, unless the user allows the embedded model as a fallback.
+//! A provider that the user configured, or the only one with a key, is never replaced silently (C-18): if it cannot be used, no
+//! model is chosen, unless the user allows the embedded model as a fallback. One of several with a key is left out, and reported.
 
 use std::time::Duration;
 
 use futures::future::join_all;
+use roundtable_engine::cast::Tier;
+use roundtable_engine::cast::dealing::Diversity;
 use tokio::net::TcpStream;
 
 use super::ModelRegistry;
-use super::families::{Families, Tier, first_listed};
+use super::families::{Families, first_listed};
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
 use crate::format::counted;
 
 /// For the check whether an Ollama server is running.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
+/// For the list of a provider that a debate can start without.
+const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Preferences in addition to the configuration.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +37,7 @@ pub(crate) struct ModelPreferences {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Stop when both tiers have a model.
+    /// Query the providers whose models a debate would use.
     FirstFit,
     /// Query every provider, for display.
     Everything,
@@ -60,9 +65,24 @@ pub(crate) struct Discovery {
     pub fast: Option<Choice>,
     pub findings: Vec<Finding>,
     pub advice: Option<String>,
-    /// Why the first configured or keyed provider cannot be used. The tiers are empty, or have the embedded model as the
-    /// allowed fallback.
+    /// Why a configured provider, or the only one with a key, cannot be used. The tiers are empty, or have the embedded model as
+    /// the allowed fallback.
     pub unavailable: Option<String>,
+    /// The models that can take seats, best first. Empty if the user names the models of the tiers.
+    pub offers: Vec<Offer>,
+    /// Providers that a debate starts without, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// A model that can take seats of a tier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub model: ModelName,
+    pub family: String,
+    pub tier: Tier,
+    /// The product line within the provider's models, best first.
+    pub line: u32,
+    is_local: bool,
 }
 
 impl Discovery {
@@ -91,6 +111,33 @@ impl Discovery {
         self.deliberate.is_some() && self.fast.is_some()
     }
 
+    /// Whether a debate needs nothing from this candidate.
+    fn is_settled_for(&self, candidate: &Candidate<'_>, config: &Config) -> bool {
+        let is_extra = match candidate.standing {
+            Standing::LastResort => config.seating.mix_local,
+            Standing::Required | Standing::Expected | Standing::Extra | Standing::Unneeded => {
+                config.seating.diversity != Diversity::One
+            }
+        };
+        self.unavailable.is_some() || self.is_complete() && !is_extra
+    }
+
+    /// Drops what a debate must not use: everything if a required provider is unavailable, and local models next to hosted ones.
+    fn finish(&mut self, config: &Config) {
+        let is_empty = self.deliberate.is_none() && self.unavailable.is_none();
+        if is_empty && !self.left_out.is_empty() {
+            self.unavailable = Some(std::mem::take(&mut self.left_out).join("; "));
+        }
+        if self.unavailable.is_some() && !self.offers.is_empty() {
+            (self.deliberate, self.fast) = (None, None);
+            self.offers.clear();
+        }
+        let first_is_local = self.offers.first().is_some_and(|offer| offer.is_local);
+        if !config.seating.mix_local {
+            self.offers.retain(|offer| offer.is_local == first_is_local);
+        }
+    }
+
     fn note(&mut self, provider: &str, note: impl Into<String>, models: Vec<String>) {
         self.findings.push(Finding {
             provider: provider.to_owned(),
@@ -115,43 +162,91 @@ pub(crate) async fn discover_within(registry: &ModelRegistry, limit: Duration) -
         })
 }
 
-/// Chooses models for the tiers. If the user names them, no provider is queried.
+/// Finds the models that can take seats, and chooses one for each tier. If the user names those of the tiers, no provider is
+/// queried.
 pub(crate) async fn discover(
     registry: &ModelRegistry,
     preferences: &ModelPreferences,
     search: Search,
 ) -> Discovery {
-    let mut discovery = explicit_choices(&registry.config, preferences);
-    if search == Search::Everything {
+    let config = &registry.config;
+    let mut discovery = explicit_choices(config, preferences);
+    let candidates = candidates(config);
+    let is_named = discovery.is_complete();
+    if !is_named || search == Search::Everything {
         // All at the same time; the lists are cached for the loop below.
-        let all = candidates(&registry.config).into_iter();
-        join_all(all.map(|candidate| registry.list(&candidate.provider.name))).await;
+        let is_asked = |candidate: &&Candidate<'_>| {
+            search == Search::Everything || candidate.standing != Standing::LastResort
+        };
+        let asked = || candidates.iter().filter(is_asked);
+        let lists = join_all(asked().map(|candidate| list(registry, candidate))).await;
+        // If no provider answers in time, the first one gets all the time it needs.
+        if lists.iter().all(Result::is_err)
+            && let Some(first) = asked().next()
+        {
+            let _ = registry.list(&first.provider.name).await;
+        }
     }
-    for candidate in candidates(&registry.config) {
-        let is_settled = discovery.is_complete() || discovery.unavailable.is_some();
+    let may_fall_back = config.local.fallback || preferences.fallback_local;
+    for candidate in &candidates {
+        let name = &candidate.provider.name;
+        let is_settled = is_named || discovery.is_settled_for(candidate, config);
         if search == Search::FirstFit && is_settled {
-            if let Some(note) = candidate.note_if_skipped {
-                discovery.note(&candidate.provider.name, note, Vec::new());
+            if let Some(note) = &candidate.note_if_skipped {
+                discovery.note(name, note, Vec::new());
             }
             continue;
         }
-        let problem = match registry.list(&candidate.provider.name).await {
-            Ok(list) => fill_tiers(&mut discovery, &candidate, &list, preferences),
+        let (problem, is_reached) = match list(registry, candidate).await {
+            Ok(list) => (
+                fill_tiers(&mut discovery, candidate, &list, preferences),
+                true,
+            ),
             Err(reason) => {
                 let problem = format!("{}, but {reason}", candidate.reason);
-                discovery.note(&candidate.provider.name, reason, Vec::new());
-                Some(problem)
+                discovery.note(name, reason, Vec::new());
+                (Some(problem), false)
             }
         };
-        if candidate.is_required && !is_settled {
-            discovery.unavailable = problem;
+        let Some(problem) = problem.filter(|_| !is_settled) else {
+            continue;
+        };
+        match candidate.standing {
+            Standing::Required => discovery.unavailable = Some(problem),
+            // It may be there for embeddings only.
+            Standing::Expected if is_reached => {}
+            Standing::Expected if !may_fall_back => discovery.unavailable = Some(problem),
+            Standing::Expected | Standing::Extra => discovery.left_out.push(problem),
+            Standing::Unneeded | Standing::LastResort => {}
         }
     }
+    if is_named {
+        discovery.offers.clear();
+    }
+    discovery.finish(config);
     if registry.has_embedded_model() {
         add_embedded(&mut discovery, registry, preferences);
     }
     discovery.advice = advice(registry, &discovery);
     discovery
+}
+
+/// A provider's list, within [`LIST_TIMEOUT`] if a debate can start without it.
+async fn list(registry: &ModelRegistry, candidate: &Candidate<'_>) -> Result<Vec<Listed>, String> {
+    let name = &candidate.provider.name;
+    let list = registry.list(name);
+    match candidate.standing {
+        Standing::Required | Standing::Expected | Standing::LastResort => list.await,
+        Standing::Extra | Standing::Unneeded => {
+            let bounded = tokio::time::timeout(LIST_TIMEOUT, list).await;
+            bounded.unwrap_or_else(|_| {
+                let seconds = LIST_TIMEOUT.as_secs();
+                Err(format!(
+                    "{name} has not listed its models within {seconds} s"
+                ))
+            })
+        }
+    }
 }
 
 fn add_embedded(
@@ -207,8 +302,22 @@ struct Candidate<'c> {
     provider: &'c Provider,
     reason: String,
     note_if_skipped: Option<String>,
-    /// The user configured it or set its key, so no other provider may replace it.
-    is_required: bool,
+    standing: Standing,
+}
+
+/// What it means if a candidate cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// The first configured provider, or the only one with a key: no other may replace it (C-18).
+    Required,
+    /// Another configured provider: the same, unless the user allows fallbacks.
+    Expected,
+    /// Optional, or one of several with a key: left out, with a note.
+    Extra,
+    /// Configured without its key, or for something else than seats: left out.
+    Unneeded,
+    /// An Ollama server that nobody configured: asked if there is nothing else.
+    LastResort,
 }
 
 /// In the order of C-04.
@@ -227,7 +336,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
             note_if_skipped: Some(format!("configured at {}", provider.base_url)),
-            is_required: true,
+            standing: standing(config, provider),
         });
     let with_key = Kind::ALL
         .into_iter()
@@ -238,16 +347,40 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
                 provider,
                 reason: format!("{variable} is set"),
                 note_if_skipped: Some(format!("{variable} is set")),
-                is_required: true,
+                standing: Standing::Extra,
             })
         });
+    let mut candidates: Vec<Candidate<'_>> = configured.chain(with_key).collect();
+    let is_single = candidates.len() == 1 || config.seating.diversity == Diversity::One;
+    if let Some(first) = candidates.first_mut()
+        && !first.provider.optional
+        && (first.provider.configured || is_single)
+    {
+        first.standing = Standing::Required;
+    }
     let ollama = built_in(Kind::Ollama).map(|provider| Candidate {
         provider,
         reason: format!("an Ollama server answers at {}", provider.base_url),
         note_if_skipped: None,
-        is_required: false,
+        standing: Standing::LastResort,
     });
-    configured.chain(with_key).chain(ollama).collect()
+    candidates.extend(ollama);
+    candidates
+}
+
+/// The standing of a configured provider that is not the first.
+fn standing(config: &Config, provider: &Provider) -> Standing {
+    let mut others = config.providers.values().flat_map(|other| &other.fallback);
+    let is_fallback = others.any(|model| model.provider() == provider.name);
+    let embedder = config.embedder.as_ref();
+    let is_embedder = embedder.is_some_and(|model| model.provider() == provider.name);
+    if provider.optional {
+        Standing::Extra
+    } else if is_fallback || is_embedder || provider.needs_key && provider.key.is_none() {
+        Standing::Unneeded
+    } else {
+        Standing::Expected
+    }
 }
 
 pub(super) async fn accepts_connections(base_url: &str) -> bool {
@@ -279,6 +412,18 @@ fn fill_tiers(
             why: format!("{}, and {reason}", candidate.reason),
         })
     };
+    let offers = |tier: Tier| -> Vec<Offer> {
+        let suited = families.suited(provider, tier, list).into_iter();
+        suited
+            .map(|suited| Offer {
+                model: ModelName::new(&provider.name, &suited.model.id),
+                family: families.of(&suited.model.id),
+                tier,
+                line: suited.line,
+                is_local: provider.is_local(),
+            })
+            .collect()
+    };
     let deliberate = choose(Tier::Deliberate, &preferences.deliberate);
     let fast = choose(Tier::Fast, &preferences.fast).or_else(|| deliberate.clone());
     let note = match (&deliberate, list.len()) {
@@ -299,6 +444,17 @@ fn fill_tiers(
     if let (Some(deliberate), Some(fast), None) = (deliberate, fast, &discovery.unavailable) {
         discovery.deliberate.get_or_insert(deliberate);
         discovery.fast.get_or_insert(fast);
+        let deliberate = offers(Tier::Deliberate);
+        let mut fast = offers(Tier::Fast);
+        if fast.is_empty() {
+            let also_fast = deliberate.iter().cloned().map(|offer| Offer {
+                tier: Tier::Fast,
+                ..offer
+            });
+            fast = also_fast.collect();
+        }
+        discovery.offers.extend(deliberate);
+        discovery.offers.extend(fast);
     }
     problem
 }
@@ -313,18 +469,16 @@ fn choose<'l>(
     if let Some(model) = first_listed(preferred, list) {
         return Some((model, "the cast prefers this model"));
     }
-    if let Some(model) = families.newest(provider.kind, tier, list) {
-        return Some((model, "this is its newest model of the preferred family"));
+    let best = families.suited(provider, tier, list).first()?.model;
+    let by_size = |tier| families.by_size(tier, list);
+    if families.is_of_known_line(provider, tier, best) {
+        return Some((best, "this is its newest model of the preferred family"));
     }
-    // An official list contains many models that are not for chat, so only known families count there.
-    let by_size = families
-        .by_size(tier, list)
-        .filter(|_| !provider.is_official())?;
-    let is_only = families.by_size(Tier::Deliberate, list) == families.by_size(Tier::Fast, list);
+    let is_only = by_size(Tier::Deliberate) == by_size(Tier::Fast);
     Some(match tier {
-        _ if is_only => (by_size, "this is its model for chat"),
-        Tier::Deliberate => (by_size, "this is its largest model"),
-        Tier::Fast => (by_size, "this is a smaller one of its models"),
+        _ if is_only => (best, "this is its model for chat"),
+        Tier::Deliberate => (best, "this is its largest model"),
+        Tier::Fast => (best, "this is a smaller one of its models"),
     })
 }
 
