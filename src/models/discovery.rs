@@ -322,12 +322,6 @@ enum Standing {
 
 /// In the order of C-04.
 fn candidates(config: &Config) -> Vec<Candidate<'_>> {
-    let built_in = |kind: Kind| {
-        config
-            .providers
-            .get(kind.name())
-            .filter(|provider| !provider.configured)
-    };
     let configured = config
         .providers
         .values()
@@ -338,18 +332,15 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
             note_if_skipped: Some(format!("configured at {}", provider.base_url)),
             standing: standing(config, provider),
         });
-    let with_key = Kind::ALL
-        .into_iter()
-        .filter_map(built_in)
-        .filter_map(|provider| {
-            let variable = &provider.key.as_ref()?.variable;
-            Some(Candidate {
-                provider,
-                reason: format!("{variable} is set"),
-                note_if_skipped: Some(format!("{variable} is set")),
-                standing: Standing::Extra,
-            })
-        });
+    let with_key = config.unconfigured().filter_map(|provider| {
+        let variable = &provider.key.as_ref()?.variable;
+        Some(Candidate {
+            provider,
+            reason: format!("{variable} is set"),
+            note_if_skipped: Some(format!("{variable} is set")),
+            standing: Standing::Extra,
+        })
+    });
     let mut candidates: Vec<Candidate<'_>> = configured.chain(with_key).collect();
     let is_single = candidates.len() == 1 || config.seating.diversity == Diversity::One;
     if let Some(first) = candidates.first_mut()
@@ -358,7 +349,9 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     {
         first.standing = Standing::Required;
     }
-    let ollama = built_in(Kind::Ollama).map(|provider| Candidate {
+    let mut unconfigured = config.unconfigured();
+    let ollama = unconfigured.find(|provider| provider.kind == Kind::Ollama);
+    let ollama = ollama.map(|provider| Candidate {
         provider,
         reason: format!("an Ollama server answers at {}", provider.base_url),
         note_if_skipped: None,
@@ -427,6 +420,10 @@ fn fill_tiers(
     let deliberate = choose(Tier::Deliberate, &preferences.deliberate);
     let fast = choose(Tier::Fast, &preferences.fast).or_else(|| deliberate.clone());
     let note = match (&deliberate, list.len()) {
+        (_, 0) if provider.models.is_some() => format!(
+            "{}, but it does not list its models: name them in models of [providers.{}]",
+            candidate.reason, provider.name
+        ),
         (_, 0) => format!("{}, but it has no models", candidate.reason),
         (None, 1) => format!("{}, but its only model is not suitable", candidate.reason),
         (None, count) => format!(
@@ -471,7 +468,7 @@ fn choose<'l>(
     }
     let best = families.suited(provider, tier, list).first()?.model;
     let by_size = |tier| families.by_size(tier, list);
-    if families.is_of_known_line(provider, tier, best) {
+    if Families::is_of_known_line(provider, tier, best) {
         return Some((best, "this is its newest model of the preferred family"));
     }
     let is_only = by_size(Tier::Deliberate) == by_size(Tier::Fast);

@@ -2,7 +2,6 @@
 //! so this code does not age.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use roundtable_engine::cast::Tier;
@@ -10,7 +9,7 @@ use roundtable_engine::model::Ability;
 use serde::Deserialize;
 
 use super::wire::Listed;
-use crate::config::{Kind, Provider};
+use crate::config::Provider;
 
 const BUILT_IN: &str = include_str!("../../data/families.toml");
 
@@ -26,8 +25,6 @@ pub(super) struct Families {
     tools: Patterns,
     #[serde(default)]
     names: Vec<FamilyName>,
-    #[serde(flatten)]
-    by_kind: BTreeMap<String, Tiers>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -53,14 +50,6 @@ pub(super) struct Suited<'l> {
 
 /// Models of one line that take turns: the newest, and the one before.
 const MAX_PER_LINE: usize = 2;
-
-/// Product lines in order of preference, each a list of patterns.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Tiers {
-    deliberate: Vec<Vec<String>>,
-    fast: Vec<Vec<String>>,
-}
 
 impl Patterns {
     fn match_any(&self, name: &str) -> bool {
@@ -107,7 +96,7 @@ impl Families {
         list: &'l [Listed],
     ) -> Vec<Suited<'l>> {
         let mut suited = Vec::new();
-        for (line, patterns) in (0..).zip(self.lines(provider, tier)) {
+        for (line, patterns) in (0..).zip(lines(provider, tier)) {
             let mut newest: Vec<&Listed> = list
                 .iter()
                 .filter(|model| is_of_line(patterns, provider, &model.id))
@@ -129,23 +118,9 @@ impl Families {
         suited
     }
 
-    pub(super) fn is_of_known_line(&self, provider: &Provider, tier: Tier, model: &Listed) -> bool {
-        let mut lines = self.lines(provider, tier);
+    pub(super) fn is_of_known_line(provider: &Provider, tier: Tier, model: &Listed) -> bool {
+        let mut lines = lines(provider, tier).iter();
         lines.any(|patterns| is_of_line(patterns, provider, &model.id))
-    }
-
-    /// The product lines of a provider. A compatible server may have models of any vendor.
-    fn lines(&self, provider: &Provider, tier: Tier) -> impl Iterator<Item = &[String]> {
-        let kinds = Kind::ALL.into_iter();
-        let others = kinds.filter(|kind| {
-            provider.kind == Kind::OpenAi && !provider.is_official() && *kind != Kind::OpenAi
-        });
-        let kinds = std::iter::once(provider.kind).chain(others);
-        let tiers = kinds.filter_map(|kind| self.by_kind.get(kind.name()));
-        tiers.flat_map(move |tiers| match tier {
-            Tier::Deliberate => tiers.deliberate.iter().map(Vec::as_slice),
-            Tier::Fast => tiers.fast.iter().map(Vec::as_slice),
-        })
     }
 
     /// The largest model of each family, without those that are much smaller than the first.
@@ -203,6 +178,14 @@ pub(super) fn first_listed<'l>(preferred: &[String], list: &'l [Listed]) -> Opti
         list.iter()
             .find(|model| model.id == *name || model.id.strip_suffix(":latest") == Some(name))
     })
+}
+
+/// The product lines of a provider.
+fn lines(provider: &Provider, tier: Tier) -> &[Vec<String>] {
+    match tier {
+        Tier::Deliberate => &provider.deliberate,
+        Tier::Fast => &provider.fast,
+    }
 }
 
 /// Whether a model is of a product line. Compatible servers may put the vendor before the name: `anthropic/claude-sonnet-4.5`.

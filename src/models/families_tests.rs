@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, Kind};
 
 fn listed(ids: &[&str]) -> Vec<Listed> {
     ids.iter()

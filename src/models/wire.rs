@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::framing::Framing;
+use crate::config::Quirk;
 
 /// Builds requests and parses replies in one provider's format. Does no I/O.
 pub(super) trait WireFormat: Send + Sync {
@@ -233,6 +234,19 @@ const THINKING_TOKENS: u32 = 8_192;
 pub(super) struct Adjustments(u16);
 
 impl Adjustments {
+    /// What a provider needs from the start.
+    pub(super) fn of(quirks: &[Quirk]) -> Self {
+        let adjustment = |quirk: &Quirk| match quirk {
+            Quirk::MaxCompletionTokens => Adjustment::AlternativeLimitName,
+            Quirk::StrictSchema => Adjustment::StrictSchema,
+            Quirk::JsonObject => Adjustment::SecondSchemaMode,
+            Quirk::NoSeed => Adjustment::OmitSeed,
+            Quirk::NoStreamOptions => Adjustment::OmitStreamOptions,
+        };
+        let adjustments = quirks.iter().map(adjustment);
+        adjustments.fold(Self::default(), Self::with)
+    }
+
     pub(super) fn has(self, adjustment: Adjustment) -> bool {
         self.0 & (1 << adjustment as u8) != 0
     }
