@@ -5,6 +5,7 @@
 //! A provider that the user configured, or the only one with a key, is never replaced silently (C-18): if it cannot be used, no
 //! model is chosen, unless the user allows the embedded model as a fallback. One of several with a key is left out, and reported.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -14,6 +15,7 @@ use tokio::net::TcpStream;
 
 use super::ModelRegistry;
 use super::families::{Families, first_listed};
+use super::list_cache::Listing;
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
 use crate::format::counted;
@@ -173,19 +175,11 @@ pub(crate) async fn discover(
     let mut discovery = explicit_choices(config, preferences);
     let candidates = candidates(config);
     let is_named = discovery.is_complete();
+    let mut lists = BTreeMap::new();
     if !is_named || search == Search::Everything {
-        // All at the same time; the lists are cached for the loop below.
-        let is_asked = |candidate: &&Candidate<'_>| {
-            search == Search::Everything || candidate.standing != Standing::LastResort
-        };
-        let asked = || candidates.iter().filter(is_asked);
-        let lists = join_all(asked().map(|candidate| list(registry, candidate))).await;
-        // If no provider answers in time, the first one gets all the time it needs.
-        if lists.iter().all(Result::is_err)
-            && let Some(first) = asked().next()
-        {
-            let _ = registry.list(&first.provider.name).await;
-        }
+        let asked = candidates.iter();
+        let asked = asked.filter(|candidate| candidate.is_asked(config, search));
+        lists = lists_of(registry, asked.collect()).await;
     }
     let may_fall_back = config.local.fallback || preferences.fallback_local;
     for candidate in &candidates {
@@ -197,7 +191,12 @@ pub(crate) async fn discover(
             }
             continue;
         }
-        let (problem, is_reached) = match list(registry, candidate).await {
+        let before = discovery.offers.len();
+        let list = match lists.remove(name) {
+            Some(list) => list,
+            None => list(registry, candidate).await,
+        };
+        let (problem, is_reached) = match list {
             Ok(list) => (
                 fill_tiers(&mut discovery, candidate, &list, preferences),
                 true,
@@ -208,20 +207,24 @@ pub(crate) async fn discover(
                 (Some(problem), false)
             }
         };
-        let Some(problem) = problem.filter(|_| !is_settled) else {
+        if is_settled {
+            discovery.offers.truncate(before);
+            continue;
+        }
+        let Some(problem) = problem else {
             continue;
         };
         match candidate.standing {
             Standing::Required => discovery.unavailable = Some(problem),
             // It may be there for embeddings only.
             Standing::Expected if is_reached => {}
-            Standing::Expected if !may_fall_back => discovery.unavailable = Some(problem),
+            Standing::Expected if !may_fall_back => {
+                let hint = "optional = true in its section lets debates start without it";
+                discovery.unavailable = Some(format!("{problem}; {hint}"));
+            }
             Standing::Expected | Standing::Extra => discovery.left_out.push(problem),
             Standing::Unneeded | Standing::LastResort => {}
         }
-    }
-    if is_named {
-        discovery.offers.clear();
     }
     discovery.finish(config);
     if registry.has_embedded_model() {
@@ -231,8 +234,26 @@ pub(crate) async fn discover(
     discovery
 }
 
+/// The lists of all of them at the same time, by provider. If none has one in time, the first provider gets all the time it needs.
+async fn lists_of<'c>(
+    registry: &ModelRegistry,
+    candidates: Vec<&Candidate<'c>>,
+) -> BTreeMap<&'c String, Listing> {
+    let lists = candidates.iter().map(|candidate| list(registry, candidate));
+    let lists = join_all(lists).await;
+    let names = candidates.iter().map(|candidate| &candidate.provider.name);
+    let mut lists: BTreeMap<&String, Listing> = names.zip(lists).collect();
+    if lists.values().all(Result::is_err)
+        && let Some(first) = candidates.first()
+    {
+        let name = &first.provider.name;
+        lists.insert(name, registry.list(name).await);
+    }
+    lists
+}
+
 /// A provider's list, within [`LIST_TIMEOUT`] if a debate can start without it.
-async fn list(registry: &ModelRegistry, candidate: &Candidate<'_>) -> Result<Vec<Listed>, String> {
+async fn list(registry: &ModelRegistry, candidate: &Candidate<'_>) -> Listing {
     let name = &candidate.provider.name;
     let list = registry.list(name);
     match candidate.standing {
@@ -303,6 +324,14 @@ struct Candidate<'c> {
     reason: String,
     note_if_skipped: Option<String>,
     standing: Standing,
+}
+
+impl Candidate<'_> {
+    /// Whether its list is needed in any case. Otherwise it is fetched if nothing else was found.
+    fn is_asked(&self, config: &Config, search: Search) -> bool {
+        let is_panel = config.seating.diversity != Diversity::One;
+        search == Search::Everything || is_panel && self.standing != Standing::LastResort
+    }
 }
 
 /// What it means if a candidate cannot be used.
@@ -399,7 +428,7 @@ fn fill_tiers(
     let provider = candidate.provider;
     let families = Families::built_in();
     let choose = |tier: Tier, preferred: &[String]| {
-        let (model, reason) = choose(&families, provider, tier, preferred, list)?;
+        let (model, reason) = choose(families, provider, tier, preferred, list)?;
         Some(Choice {
             model: ModelName::new(&provider.name, &model.id),
             why: format!("{}, and {reason}", candidate.reason),

@@ -2,6 +2,7 @@
 //! so this code does not age.
 
 use std::cmp::Reverse;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use roundtable_engine::cast::Tier;
@@ -58,8 +59,9 @@ impl Patterns {
 }
 
 impl Families {
-    pub(super) fn built_in() -> Self {
-        toml::from_str(BUILT_IN).unwrap_or_default()
+    pub(super) fn built_in() -> &'static Self {
+        static FAMILIES: OnceLock<Families> = OnceLock::new();
+        FAMILIES.get_or_init(|| toml::from_str(BUILT_IN).unwrap_or_default())
     }
 
     /// Whether a model of this name accepts images. Unknown models do not.

@@ -50,7 +50,7 @@ use retry::WithRetry;
 use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
-    Choice, Discovery, ModelPreferences, Search, discover, discover_within,
+    Choice, Discovery, ModelPreferences, Offer, Search, discover, discover_within,
 };
 pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError};

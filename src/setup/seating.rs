@@ -16,7 +16,7 @@ use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
-use crate::models::{Choice, Discovery, ModelPolicy, ModelPreferences, Search, discover};
+use crate::models::{Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover};
 
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
@@ -214,8 +214,12 @@ impl Dealer<'_> {
         let mut families: BTreeSet<String> = seated.collect();
         let mut notes = Vec::new();
         for offer in &self.found.offers {
+            let is_in_class = |other: &Offer| {
+                (other.tier, &other.family) == (Tier::Deliberate, &offer.family)
+                    && policy.is_in_price_class(price(&other.model), price(&first.model))
+            };
             let is_other = offer.tier == Tier::Deliberate && !families.contains(&offer.family);
-            if !is_other || policy.is_in_price_class(price(&offer.model), price(&first.model)) {
+            if !is_other || self.found.offers.iter().any(is_in_class) {
                 continue;
             }
             families.insert(offer.family.clone());
