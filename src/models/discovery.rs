@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::join_all;
+use roundtable_core::usage::Money;
 use roundtable_engine::cast::Tier;
 use roundtable_engine::cast::dealing::Diversity;
 use tokio::net::TcpStream;
@@ -84,6 +85,8 @@ pub(crate) struct Offer {
     pub tier: Tier,
     /// The product line within the provider's models, best first.
     pub line: u32,
+    /// What the provider says of its typical price.
+    pub listed_price: Option<Money>,
     is_local: bool,
 }
 
@@ -442,6 +445,7 @@ fn fill_tiers(
                 family: families.of(&suited.model.id),
                 tier,
                 line: suited.line,
+                listed_price: suited.model.price,
                 is_local: provider.is_local(),
             })
             .collect()

@@ -494,6 +494,7 @@ fn c04_local_models_are_not_mixed_into_a_hosted_panel() {
         family: family.to_owned(),
         tier: Tier::Deliberate,
         line: 0,
+        listed_price: None,
         is_local,
     };
     for (mix_local, expected) in [(false, 2), (true, 3)] {

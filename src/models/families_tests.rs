@@ -17,7 +17,7 @@ fn dated(ids: &[(&str, u64)]) -> Vec<Listed> {
         .map(|(id, day)| Listed {
             id: (*id).to_owned(),
             created: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400)),
-            bytes: None,
+            ..Listed::default()
         })
         .collect()
 }
@@ -26,8 +26,8 @@ fn sized(ids: &[(&str, u64)]) -> Vec<Listed> {
     ids.iter()
         .map(|(id, gigabytes)| Listed {
             id: (*id).to_owned(),
-            created: None,
             bytes: Some(gigabytes << 30),
+            ..Listed::default()
         })
         .collect()
 }

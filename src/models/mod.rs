@@ -53,7 +53,7 @@ pub(crate) use discovery::{
     Choice, Discovery, ModelPreferences, Offer, Search, discover, discover_within,
 };
 pub(crate) use policy::ModelPolicy;
-pub(crate) use prices::{Prices, PricesError};
+pub(crate) use prices::{Prices, PricesError, typical_price};
 pub(crate) use wire::Listed;
 
 /// The embedded model of this name.

@@ -547,3 +547,21 @@ async fn c03_a_services_header_query_and_quirks_are_sent() {
         assert_eq!(None, seen.body.get(left_out), "{left_out}");
     }
 }
+
+/// Prices in OpenRouter's list compare models; other shapes are ignored.
+#[test]
+fn listed_prices_are_read() {
+    let body = json!({ "data": [
+        { "id": "a/x", "pricing": { "prompt": "0.000002", "completion": "0.00001" } },
+        { "id": "b/y", "pricing": { "input": 2.0, "output": 10.0 } },
+        { "id": "c/z", "pricing": { "prompt": "-1", "completion": "free" } },
+        { "id": "d" },
+    ]});
+    let format = OpenAi { official: false };
+    let list = format.read_list(body.to_string().as_bytes()).unwrap();
+    let prices: Vec<Option<f64>> = list
+        .iter()
+        .map(|model| model.price.map(Money::dollars))
+        .collect();
+    assert_eq!(vec![Some(4.0), None, None, None], prices);
+}

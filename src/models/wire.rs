@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::model::{
     Delta, Finish, Message, Offer, Request, Speaker, Tool, ToolCall, ToolPart, Tools,
 };
@@ -52,6 +52,8 @@ pub(crate) struct Listed {
     pub created: Option<SystemTime>,
     /// The size of the weights, if the server reports it.
     pub bytes: Option<u64>,
+    /// What the server says of its [typical price](super::prices::typical_price). Used to compare models, not for accounting.
+    pub price: Option<Money>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -145,7 +145,7 @@ pub(crate) async fn prepare(
         &plan.cast,
         &models,
         &settings,
-        (fallback_local, &policy),
+        (fallback_local, budget.max_cost.is_some(), &policy),
         progress,
     )
     .await?;

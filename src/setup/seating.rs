@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use roundtable_core::usage::Price;
+use roundtable_core::usage::{Money, Price};
 use roundtable_engine::cast::dealing::{Candidate, DealPolicy, Diversity, Place, deal};
 use roundtable_engine::cast::{Cast, Seat, Tier};
 use roundtable_engine::event::Seated;
@@ -16,7 +16,9 @@ use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
-use crate::models::{Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover};
+use crate::models::{
+    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, typical_price,
+};
 
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
@@ -31,7 +33,7 @@ pub(super) async fn choose(
     cast: &Cast,
     models: &Models,
     settings: &SeatSettings,
-    (fallback_local, policy): (bool, &ModelPolicy),
+    (fallback_local, is_limited, policy): (bool, bool, &ModelPolicy),
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut notices = Vec::new();
@@ -48,6 +50,7 @@ pub(super) async fn choose(
             app,
             found: &found,
             policy,
+            needs_prices: is_limited || policy.priced_only,
         };
         dealer.deal(cast, &mut chosen)?;
         explain(&found, progress);
@@ -79,6 +82,8 @@ struct Dealer<'a> {
     app: &'a AppContext,
     found: &'a Discovery,
     policy: &'a ModelPolicy,
+    /// The cost is limited, so only models with a known price count.
+    needs_prices: bool,
 }
 
 impl Dealer<'_> {
@@ -140,6 +145,7 @@ impl Dealer<'_> {
         ];
         let offers = self.found.offers.iter();
         let offers = offers.map(|offer| self.candidate(&offer.model, offer.tier, offer.line));
+        let offers = offers.filter(|one| !self.needs_prices || self.has_price(one));
         let mut all: Vec<Candidate> = Vec::new();
         for one in choices
             .into_iter()
@@ -155,7 +161,6 @@ impl Dealer<'_> {
         let is_allowed = |one: &Candidate| {
             let name = self.app.config.model_name(&one.model);
             name.is_ok_and(|name| self.policy.allows(&name))
-                && (!self.policy.priced_only || one.price.is_some())
         };
         // If nothing is allowed, the refusal names the first choice.
         for tier in [Tier::Deliberate, Tier::Fast] {
@@ -195,8 +200,25 @@ impl Dealer<'_> {
             family: models.family(name),
             tier,
             line,
-            price: models.price(name).map(typical_price),
+            price: self.price(name),
         }
+    }
+
+    /// The typical price of a model, from the price lists or from its provider.
+    fn price(&self, name: &ModelName) -> Option<f64> {
+        let known = self.app.models.price(name);
+        let known = known.map(|price| typical_price(price.input, price.output));
+        known.or_else(|| {
+            let mut offers = self.found.offers.iter();
+            let offer = offers.find(|offer| offer.model == *name)?;
+            offer.listed_price.map(Money::dollars)
+        })
+    }
+
+    /// Whether calls of a model can be accounted.
+    fn has_price(&self, one: &Candidate) -> bool {
+        let name = self.app.config.model_name(&one.model);
+        name.is_ok_and(|name| self.app.models.price(&name).is_some())
     }
 
     /// A note for each family that no seat has because of its price.
@@ -209,7 +231,7 @@ impl Dealer<'_> {
             return Vec::new();
         }
         let models = &self.app.models;
-        let price = |name: &ModelName| models.price(name).map(typical_price);
+        let price = |name: &ModelName| self.price(name);
         let seated = chosen.values().map(|chosen| models.family(&chosen.model));
         let mut families: BTreeSet<String> = seated.collect();
         let mut notes = Vec::new();
@@ -239,11 +261,6 @@ impl Dealer<'_> {
         }
         notes
     }
-}
-
-/// The price of a typical call, which has three times as much input as output.
-fn typical_price(price: Price) -> f64 {
-    (3.0 * price.input + price.output) / 4.0
 }
 
 /// Refuses models that the caller's token may not use.
@@ -285,6 +302,7 @@ pub(crate) async fn proposed_models(
         app,
         found: &found,
         policy: &ModelPolicy::default(),
+        needs_prices: false,
     };
     let mut chosen = BTreeMap::new();
     if dealer.deal(cast, &mut chosen).is_err() {
