@@ -353,7 +353,9 @@ impl Keyed {
 fn families(discovery: &Discovery) -> Vec<&str> {
     let offers = discovery.offers.iter();
     let offers = offers.filter(|offer| offer.tier == Tier::Deliberate);
-    offers.map(|offer| offer.family.as_str()).collect()
+    let mut families: Vec<&str> = offers.map(|offer| offer.family.as_str()).collect();
+    families.dedup();
+    families
 }
 
 /// C-04: all providers with a key offer their models; the first one serves the tiers.

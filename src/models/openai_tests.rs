@@ -331,12 +331,12 @@ async fn the_list_of_models_has_their_age() {
             Listed {
                 id: "a".to_owned(),
                 created: Some(created),
-                bytes: None
+                ..Listed::default()
             },
             Listed {
                 id: "b".to_owned(),
                 created: None,
-                bytes: None
+                ..Listed::default()
             },
         ],
         list

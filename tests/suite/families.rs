@@ -193,11 +193,11 @@ fn c04_the_families_are_named_before_the_debate_and_after_it() {
 #[test]
 fn c04_the_api_and_the_page_name_the_families() {
     let vendors = Vendors::start();
-    let config = vendors
-        .config("")
+    let config = vendors.config("");
+    let lines = config
         .lines()
         .filter(|line| !line.starts_with("api_key_env"));
-    let home = home(&config.collect::<Vec<_>>().join("\n"));
+    let home = home(&lines.collect::<Vec<_>>().join("\n"));
     let serving = Serving::start(&home, &[]);
     let body = json!({ "protocol": "dialectic", "question": QUESTION, "seed": 7 });
     let started = serving.post("/api/v1/debates", &body);

@@ -106,7 +106,7 @@ impl Server {
             counts: Arc::default(),
             calls: Arc::clone(&calls),
             listings: Arc::clone(&listings),
-            list: list_of(models),
+            models: models.iter().map(|&id| id.to_owned()).collect(),
         };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -182,21 +182,21 @@ struct Recorder {
     counts: Arc<Mutex<HashMap<String, usize>>>,
     calls: Arc<Mutex<Vec<Span>>>,
     listings: Arc<AtomicUsize>,
-    /// The list of models, in all formats.
-    list: String,
+    models: Vec<String>,
 }
 
-/// A list of models that OpenAI's, Anthropic's and Gemini's adapters read.
-fn list_of(models: &[&str]) -> String {
-    let data: Vec<Value> = models
-        .iter()
-        .map(|id| json!({ "id": id, "created": 1 }))
-        .collect();
-    let names: Vec<Value> = models
-        .iter()
-        .map(|id| json!({ "name": format!("models/{id}") }))
-        .collect();
-    json!({ "data": data, "models": names }).to_string()
+/// A list of models, in Gemini's format if the path is that of Gemini.
+fn list_of(models: &[String], path: &str) -> String {
+    let list = if path.contains("pageSize") {
+        let names = models
+            .iter()
+            .map(|id| json!({ "name": format!("models/{id}") }));
+        json!({ "models": names.collect::<Vec<_>>() })
+    } else {
+        let data = models.iter().map(|id| json!({ "id": id, "created": 1 }));
+        json!({ "data": data.collect::<Vec<_>>() })
+    };
+    list.to_string()
 }
 
 fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::io::Result<()> {
@@ -212,7 +212,8 @@ fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::
         if path.split('?').next().unwrap().ends_with("/models") {
             recorder.listings.fetch_add(1, Ordering::SeqCst);
             take(&mut reader, UNREAD.min(body.len()))?;
-            plain(&mut writer, 200, JSON, &recorder.list)?;
+            let list = list_of(&recorder.models, &path);
+            plain(&mut writer, 200, JSON, &list)?;
             continue;
         }
         let request: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
