@@ -178,7 +178,7 @@ fn c04_the_families_are_named_before_the_debate_and_after_it() {
     let run = run(&home, &["ask", QUESTION, "--seed", "7"]);
     let note = "3 model families: claude (proposer, judge); gemini (skeptic); gpt (synthesizer)";
     run.expect(0, &[note]);
-    assert!(flat(&run.out).contains(note), "{}", run.out);
+    assert_eq!(2, flat(&run.err).matches(note).count(), "{}", run.err);
     for format in ["md", "html", "json", "yaml"] {
         let exported = home.run(&["export", "last", "--format", format]);
         assert!(
