@@ -28,12 +28,12 @@ use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::dealing::Diversity;
 
-pub(crate) use edit::set;
+pub(crate) use edit::{Edit, set};
 #[cfg(test)]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
-pub(crate) use network::Network;
+pub(crate) use network::{Network, is_loopback, is_secure_url};
 pub(crate) use presets::Quirk;
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
@@ -70,6 +70,8 @@ pub(crate) struct Config {
     pub local: Local,
     pub seating: Seating,
     pub server: Server,
+    /// The address that `roundtable update` asks for the newest release.
+    pub release_feed: Option<String>,
     settings: Vec<Setting>,
 }
 

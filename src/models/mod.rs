@@ -50,7 +50,8 @@ use retry::WithRetry;
 use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
-    Choice, Discovery, ModelPreferences, Offer, Search, discover, discover_within,
+    Choice, Discovery, Finding, ModelPreferences, Offer, Search, TierModels, discover,
+    discover_within,
 };
 pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError, typical_price};
