@@ -47,13 +47,14 @@ use fallback::{Fallback, WithFallbacks};
 use limit::WithConcurrencyLimit;
 use list_cache::ListCache;
 use retry::WithRetry;
-use wire::WireFormat;
+use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
-    Choice, Discovery, Finding, ModelPreferences, Search, TierModels, discover, discover_within,
+    Choice, Discovery, Finding, ModelPreferences, Offer, Search, TierModels, discover,
+    discover_within,
 };
 pub(crate) use policy::ModelPolicy;
-pub(crate) use prices::{Prices, PricesError};
+pub(crate) use prices::{Prices, PricesError, typical_price};
 pub(crate) use wire::Listed;
 
 /// The embedded model of this name.
@@ -99,6 +100,10 @@ pub(crate) enum RegistryError {
         provider: String,
         variables: Vec<String>,
     },
+    #[error(
+        "the address of {provider} is unknown: set the environment variable {variable}, or base_url of [providers.{provider}]"
+    )]
+    NoAddress { provider: String, variable: String },
     #[error(
         "embeddings from {provider} are not supported: use a model of Ollama or of an OpenAI-compatible server"
     )]
@@ -281,6 +286,14 @@ impl ModelRegistry {
         if provider.kind == Kind::Local {
             return Ok(Vec::new());
         }
+        if let Some(models) = &provider.models {
+            let named = models.iter().cloned();
+            let named = named.map(|id| Listed {
+                id,
+                ..Listed::default()
+            });
+            return Ok(usable(named.collect()));
+        }
         let handle = self.handle(provider).map_err(|error| error.to_string())?;
         let (backend, name) = (handle.backend, provider.name.clone());
         let ollama = (provider.kind == Kind::Ollama).then(|| provider.base_url.clone());
@@ -296,6 +309,11 @@ impl ModelRegistry {
             Ok(usable(list))
         };
         handle.list.get(|| fetch.boxed()).await
+    }
+
+    /// The family of a model: `claude`.
+    pub(crate) fn family(&self, name: &ModelName) -> String {
+        families::Families::built_in().of(name.model())
     }
 
     /// `None` if the price is not known.
@@ -332,6 +350,12 @@ impl ModelRegistry {
     }
 
     fn handle(&self, provider: &Provider) -> Result<ProviderHandle, RegistryError> {
+        if let Some(variable) = &provider.base_url_env {
+            return Err(RegistryError::NoAddress {
+                provider: provider.name.clone(),
+                variable: variable.clone(),
+            });
+        }
         if provider.needs_key && provider.key.is_none() {
             return Err(RegistryError::NoKey {
                 provider: provider.name.clone(),
@@ -348,6 +372,7 @@ impl ModelRegistry {
                 backend: Arc::new(Backend::new(
                     Endpoint::new(provider, timeouts),
                     wire(provider),
+                    Adjustments::of(&provider.quirks),
                 )),
                 permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
                 breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),

@@ -81,6 +81,11 @@ impl Prices {
     }
 }
 
+/// The price of a typical call per million tokens, to compare models: it has three times as much input as output.
+pub(crate) fn typical_price(input: f64, output: f64) -> f64 {
+    (3.0 * input + output) / 4.0
+}
+
 pub(super) fn price(
     own: &Prices,
     built_in: &Prices,

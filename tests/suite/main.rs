@@ -23,6 +23,7 @@ mod disconnects;
 mod embedded;
 mod enhanced;
 mod enhanced_learning;
+mod families;
 mod faults;
 mod forecast;
 mod harness;

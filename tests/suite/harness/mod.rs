@@ -10,6 +10,7 @@ mod server;
 mod serving;
 #[allow(dead_code, reason = "not used by the benchmarks")]
 pub(crate) mod watchdog;
+mod wire_format;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
