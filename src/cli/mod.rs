@@ -9,6 +9,7 @@ mod calibration;
 mod casts;
 mod completions;
 mod config;
+mod config_programs;
 mod db;
 mod debate;
 mod decision_prompt;
@@ -198,6 +199,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Err(failure)) => report(&failure),
         Err(error) => report(&Failure::other(format!("internal error: {error}"))),
     };
+    runtime.block_on(crate::models::end_programs());
     // An abandoned download or model call must not delay the exit.
     runtime.shutdown_background();
     code

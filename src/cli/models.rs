@@ -1,5 +1,6 @@
 //! `roundtable models`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
@@ -12,7 +13,7 @@ use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
 use super::output;
 use crate::app_context::AppContext;
-use crate::config::ModelName;
+use crate::config::{ModelName, Preset, find_program};
 use crate::failure::Failure;
 use crate::setup::{no_model, proposed_models};
 
@@ -47,6 +48,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "fast": tier(found.fast.as_ref()),
             "embedder": app.embedder_name(),
             "found": findings,
+            "programs": programs(app),
             "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
@@ -80,6 +82,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 ));
             }
         }
+        print_programs(app);
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
@@ -93,6 +96,58 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         return Err(no_model(&found));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command-line agents that are installed here or enabled. They are never chosen by themselves.
+fn programs(app: &AppContext) -> Vec<Program> {
+    let presets = Preset::all().iter().filter_map(|preset| {
+        let path = preset.find(&app.environment);
+        let is_enabled = app.config.providers.contains_key(&preset.name);
+        (path.is_some() && !is_enabled).then(|| Program {
+            provider: preset.name.clone(),
+            path,
+            enabled: false,
+        })
+    });
+    let enabled = app.config.providers.values().filter_map(|provider| {
+        let command = provider.command.as_ref()?;
+        Some(Program {
+            provider: provider.name.clone(),
+            path: find_program(&command.program, command.search_path.as_deref()),
+            enabled: true,
+        })
+    });
+    enabled.chain(presets).collect()
+}
+
+#[derive(serde::Serialize)]
+struct Program {
+    provider: String,
+    /// `None` if it is not installed.
+    path: Option<PathBuf>,
+    enabled: bool,
+}
+
+fn print_programs(app: &AppContext) {
+    let programs = programs(app);
+    if programs.is_empty() {
+        return;
+    }
+    output::line("\nPrograms (used only if you name them):");
+    for program in programs {
+        let path = program.path.map(|path| path.display().to_string());
+        let note = match (path, program.enabled) {
+            (Some(path), true) => format!("{path}, enabled: --model {}:…", program.provider),
+            (Some(path), false) => {
+                format!(
+                    "{path}; to use it: roundtable config enable {}",
+                    program.provider
+                )
+            }
+            (None, _) => "enabled, but not found on the PATH".to_owned(),
+        };
+        output::line(&format!("  {:<12} {note}", program.provider));
+    }
 }
 
 /// The seats of `ask` that get another model than their tier, because the cast prefers one that the server has.

@@ -15,14 +15,7 @@ pub(crate) fn set(
     value: &str,
     environment: &Environment,
 ) -> Result<(), ConfigError> {
-    let unreadable = |source| ConfigError::Unreadable {
-        path: path.to_path_buf(),
-        source,
-    };
-    let text = match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(unreadable)?,
-    };
+    let text = read(path)?;
     let keys = Key::parse(key)
         .ok()
         .filter(|keys| keys.len() >= 2)
@@ -32,21 +25,79 @@ pub(crate) fn set(
     let mut first_error = None;
     for value in interpretations(value) {
         let edited = edited(&text, &keys, value, path)?;
-        match Config::parse(&edited, Some(path), environment) {
-            Ok(_) => {
-                return write(path, &edited).map_err(|source| ConfigError::Unwritable {
-                    path: path.to_path_buf(),
-                    source,
-                });
-            }
-            Err(error) => {
+        match write_valid(path, &edited, environment) {
+            Err(error @ ConfigError::Faulty { .. }) => {
                 first_error.get_or_insert(error);
             }
+            written => return written,
         }
     }
     Err(first_error.unwrap_or_else(|| ConfigError::NoSuchSetting {
         key: key.to_owned(),
     }))
+}
+
+/// Adds the section of a command provider with this preset.
+pub(crate) fn add_preset(
+    path: &Path,
+    preset: &str,
+    environment: &Environment,
+) -> Result<(), ConfigError> {
+    let mut text = read(path)?;
+    for (key, value) in [("kind", "command"), ("preset", preset)] {
+        let keys = [Key::new("providers"), Key::new(preset), Key::new(key)];
+        text = edited(&text, &keys, Value::from(value), path)?;
+    }
+    write_valid(path, &text, environment)
+}
+
+/// Removes the section that [`add_preset`] added, if it has no other keys. Returns whether there was one.
+pub(crate) fn remove_preset(
+    path: &Path,
+    preset: &str,
+    environment: &Environment,
+) -> Result<bool, ConfigError> {
+    let text = read(path)?;
+    let mut document = parsed(&text, path)?;
+    let providers = document.get_mut("providers");
+    let Some(providers) = providers.and_then(Item::as_table_like_mut) else {
+        return Ok(false);
+    };
+    let Some(section) = providers.get(preset).and_then(Item::as_table_like) else {
+        return Ok(false);
+    };
+    if let Some((key, _)) = section
+        .iter()
+        .find(|(key, _)| !["kind", "preset"].contains(key))
+    {
+        return Err(ConfigError::OwnSettings {
+            path: path.to_path_buf(),
+            section: format!("providers.{preset}"),
+            key: key.to_owned(),
+        });
+    }
+    providers.remove(preset);
+    write_valid(path, &document.to_string(), environment)?;
+    Ok(true)
+}
+
+/// A file that does not exist is empty.
+fn read(path: &Path) -> Result<String, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|source| ConfigError::Unreadable {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+fn write_valid(path: &Path, text: &str, environment: &Environment) -> Result<(), ConfigError> {
+    Config::parse(text, Some(path), environment)?;
+    write(path, text).map_err(|source| ConfigError::Unwritable {
+        path: path.to_path_buf(),
+        source,
+    })
 }
 
 /// `8` may be a number and `true` a truth value or, if text is expected, text.
@@ -64,10 +115,7 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
         path: path.to_path_buf(),
         faults: vec![Fault { line, message }],
     };
-    let mut document = text.parse::<DocumentMut>().map_err(|error| {
-        let line = line_of(text, error.span());
-        faulty(line, format!("invalid TOML: {}", error.message()))
-    })?;
+    let mut document = parsed(text, path)?;
     let Some((last, sections)) = keys.split_last() else {
         return Ok(text.to_owned());
     };
@@ -95,6 +143,17 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
         }
     }
     Ok(document.to_string())
+}
+
+fn parsed(text: &str, path: &Path) -> Result<DocumentMut, ConfigError> {
+    text.parse::<DocumentMut>()
+        .map_err(|error| ConfigError::Faulty {
+            path: path.to_path_buf(),
+            faults: vec![Fault {
+                line: line_of(text, error.span()),
+                message: format!("invalid TOML: {}", error.message()),
+            }],
+        })
 }
 
 /// Atomic: a full disk leaves the old file.

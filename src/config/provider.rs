@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 
+use super::command::{self, CommandSpec};
 use super::document::{Given, Reader, SECONDS, Section};
 use super::environment::{Environment, Secret};
 use super::name::ModelName;
@@ -19,10 +21,12 @@ pub(crate) enum Kind {
     Ollama,
     /// The embedded model.
     Local,
+    /// A program that reads a prompt and prints a reply.
+    Command,
 }
 
 impl Kind {
-    /// In the order of C-04, in which discovery prefers them.
+    /// The built-in providers, in the order of C-04, in which discovery prefers them.
     pub(crate) const ALL: [Self; 5] = [
         Self::Anthropic,
         Self::OpenAi,
@@ -31,7 +35,7 @@ impl Kind {
         Self::Local,
     ];
 
-    /// The kinds that a file can name.
+    /// The kinds of HTTP providers that a file can name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.filter(|kind| *kind != Self::Local)
@@ -44,6 +48,7 @@ impl Kind {
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::Local => "local",
+            Self::Command => "command",
         }
     }
 
@@ -54,7 +59,7 @@ impl Kind {
             Self::Anthropic => "https://api.anthropic.com",
             Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
             Self::Ollama => "http://127.0.0.1:11434",
-            Self::Local => "",
+            Self::Local | Self::Command => "",
         }
     }
 
@@ -64,7 +69,7 @@ impl Kind {
             Self::OpenAi => &["OPENAI_API_KEY"],
             Self::Anthropic => &["ANTHROPIC_API_KEY"],
             Self::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            Self::Ollama | Self::Local => &[],
+            Self::Ollama | Self::Local | Self::Command => &[],
         }
     }
 
@@ -82,7 +87,7 @@ impl Kind {
             Self::OpenAi => host == "api.openai.com" || host.ends_with(".api.openai.com"),
             Self::Anthropic => host == "api.anthropic.com",
             Self::Gemini => host == "generativelanguage.googleapis.com",
-            Self::Ollama | Self::Local => false,
+            Self::Ollama | Self::Local | Self::Command => false,
         }
     }
 
@@ -90,6 +95,8 @@ impl Kind {
         match self {
             Self::OpenAi | Self::Anthropic | Self::Gemini => 16,
             Self::Ollama => 4,
+            // Each call is a process of its own, often with a hundred megabytes.
+            Self::Command => 2,
             Self::Local => 1,
         }
     }
@@ -112,8 +119,10 @@ pub(crate) struct Credential {
 pub(crate) struct Provider {
     pub name: String,
     pub kind: Kind,
-    /// Without a trailing slash.
+    /// Without a trailing slash; the program of a command provider.
     pub base_url: String,
+    /// Set for [`Kind::Command`].
+    pub command: Option<Arc<CommandSpec>>,
     pub key: Option<Credential>,
     /// The variables that may hold the key, in order; empty if no key is sent.
     pub key_variables: Vec<String>,
@@ -136,7 +145,8 @@ pub(crate) struct Provider {
 impl Provider {
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
-        self.base_url == self.kind.default_url() && self.kind != Kind::Ollama
+        self.base_url == self.kind.default_url()
+            && !matches!(self.kind, Kind::Ollama | Kind::Command)
     }
 
     fn built_in(kind: Kind, environment: &Environment) -> Self {
@@ -150,6 +160,7 @@ impl Provider {
             name: kind.name().to_owned(),
             kind,
             base_url,
+            command: None,
             key: key_of(&key_variables, environment),
             needs_key: !key_variables.is_empty(),
             key_variables,
@@ -279,11 +290,13 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
-    section.record(
-        "base_url",
-        Some(&provider.base_url),
-        line(base_url.as_ref()),
-    );
+    if provider.kind != Kind::Command {
+        section.record(
+            "base_url",
+            Some(&provider.base_url),
+            line(base_url.as_ref()),
+        );
+    }
     if let Some(given) = api_key_env {
         section.record("api_key_env", Some(&given.value), Some(given.line));
     }
@@ -309,6 +322,7 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
 }
 
 /// The fields of a `[providers.…]` section.
+#[derive(Default)]
 struct Fields {
     kind: Option<Given<Kind>>,
     base_url: Option<Given<String>>,
@@ -322,7 +336,7 @@ struct Fields {
     fallback: Option<Given<Vec<String>>>,
 }
 
-const KINDS: &str = r#""openai", "anthropic", "gemini" or "ollama""#;
+const KINDS: &str = r#""openai", "anthropic", "gemini", "ollama" or "command""#;
 
 impl Fields {
     fn read(section: &mut Section<'_, '_>) -> Self {
@@ -352,14 +366,7 @@ impl Fields {
                 let expected = "expected true or false (whether its models accept pictures)";
                 item.as_bool().ok_or_else(|| expected.to_owned())
             }),
-            fallback: section.read("fallback", |item| {
-                let list = item.as_array().map(|list| {
-                    let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
-                    list.iter().map(text).collect::<Option<Vec<_>>>()
-                });
-                list.flatten()
-                    .ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
-            }),
+            fallback: section.read("fallback", fallback),
         }
     }
 
@@ -398,6 +405,9 @@ fn read_one(
     name: &str,
     line: usize,
 ) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    if section.is_text("kind", Kind::Command.name()) {
+        return read_command(section, name, line);
+    }
     let fields = Fields::read(&mut section);
     let kind = fields.kind.as_ref().map(|given| given.value);
     let provider = kind
@@ -411,6 +421,41 @@ fn read_one(
     }
     section.finish();
     Some((provider?, fields.fallback))
+}
+
+fn read_command(
+    mut section: Section<'_, '_>,
+    name: &str,
+    line: usize,
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    let kind = section.read("kind", |_| Ok(Kind::Command));
+    let spec = command::read(&mut section, line);
+    let fields = Fields {
+        kind,
+        max_concurrent: section.whole("max_concurrent", 1..=64),
+        timeout: section.number("timeout_s", SECONDS),
+        fallback: section.read("fallback", fallback),
+        ..Fields::default()
+    };
+    let provider = spec.map(|spec| Provider {
+        base_url: spec.program.clone(),
+        command: Some(Arc::new(spec)),
+        ..fields.provider(name, Kind::Command, section.reader.environment)
+    });
+    if let Some(provider) = &provider {
+        record(&mut section, provider, &fields);
+    }
+    section.finish();
+    Some((provider?, fields.fallback))
+}
+
+fn fallback(item: &toml_edit::Item) -> Result<Vec<String>, String> {
+    let list = item.as_array().map(|list| {
+        let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
+        list.iter().map(text).collect::<Option<Vec<_>>>()
+    });
+    list.flatten()
+        .ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
 }
 
 fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, Secret)> {

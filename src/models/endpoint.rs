@@ -274,7 +274,9 @@ fn root(provider: &Provider) -> String {
             .trim_end_matches("/v1")
             .trim_end_matches("/api")
             .to_owned(),
-        Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Local => base.to_owned(),
+        Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Local | Kind::Command => {
+            base.to_owned()
+        }
     }
 }
 
@@ -293,7 +295,9 @@ fn headers(provider: &Provider) -> HeaderMap {
         let (name, value) = match provider.kind {
             Kind::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
             Kind::Gemini => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
-            Kind::OpenAi | Kind::Ollama | Kind::Local => (AUTHORIZATION, format!("Bearer {key}")),
+            Kind::OpenAi | Kind::Ollama | Kind::Local | Kind::Command => {
+                (AUTHORIZATION, format!("Bearer {key}"))
+            }
         };
         insert(&mut headers, name, &value);
     }

@@ -34,6 +34,7 @@ mod on_postgres;
 mod ownership;
 mod panel;
 mod paying;
+mod programs;
 mod requirements;
 mod resume;
 mod schemas;
