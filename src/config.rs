@@ -28,7 +28,7 @@ use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 
 pub(crate) use command::{
-    Argument, CommandSpec, Output, Preset, PromptVia, ReplyRule, SchemaDialect, find_program,
+    Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
 };
 pub(crate) use edit::{add_preset, remove_preset, set};
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{config, output};
 use crate::app_context::AppContext;
-use crate::config::{Preset, add_preset, default_path, remove_preset};
+use crate::config::{ProgramPreset, add_preset, default_path, remove_preset};
 use crate::failure::Failure;
 
 pub(super) fn enable(
@@ -87,12 +87,12 @@ fn own_file(app: &AppContext) -> PathBuf {
     }
 }
 
-fn find(name: &str) -> Result<&'static Preset, Failure> {
-    Preset::named(name).ok_or_else(|| {
+fn find(name: &str) -> Result<&'static ProgramPreset, Failure> {
+    ProgramPreset::named(name).ok_or_else(|| {
         Failure::usage(format!(
             "unknown program '{name}': expected one of {}. For another program, write a [providers.NAME] section with \
              kind = \"command\"",
-            Preset::names()
+            ProgramPreset::names()
         ))
     })
 }

@@ -13,7 +13,7 @@ use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
 use super::output;
 use crate::app_context::AppContext;
-use crate::config::{ModelName, Preset, find_program};
+use crate::config::{ModelName, ProgramPreset, find_program};
 use crate::failure::Failure;
 use crate::setup::{no_model, proposed_models};
 
@@ -100,7 +100,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 /// The command-line agents that are installed here or enabled. They are never chosen by themselves.
 fn programs(app: &AppContext) -> Vec<Program> {
-    let presets = Preset::all().iter().filter_map(|preset| {
+    let presets = ProgramPreset::all().iter().filter_map(|preset| {
         let path = preset.find(&app.environment);
         let is_enabled = app.config.providers.contains_key(&preset.name);
         (path.is_some() && !is_enabled).then(|| Program {

@@ -143,7 +143,7 @@ pub(crate) struct ReplyRule {
 }
 
 /// A known program.
-pub(crate) struct Preset {
+pub(crate) struct ProgramPreset {
     /// Also the name of its provider.
     pub name: String,
     pub title: String,
@@ -152,10 +152,10 @@ pub(crate) struct Preset {
     keys: Keys,
 }
 
-impl Preset {
+impl ProgramPreset {
     /// All presets, in the order of their names.
     pub(crate) fn all() -> &'static [Self] {
-        static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
+        static ALL: OnceLock<Vec<ProgramPreset>> = OnceLock::new();
         ALL.get_or_init(|| read_presets(PRESETS).0)
     }
 
@@ -194,7 +194,7 @@ impl Preset {
 }
 
 /// The presets of a text, and its faults.
-fn read_presets(text: &str) -> (Vec<Preset>, Vec<Fault>) {
+fn read_presets(text: &str) -> (Vec<ProgramPreset>, Vec<Fault>) {
     let environment = Environment::default();
     let mut reader = Reader::new(text, None, &environment);
     let Ok(document) = toml_edit::Document::parse(text) else {
@@ -207,7 +207,7 @@ fn read_presets(text: &str) -> (Vec<Preset>, Vec<Fault>) {
         let mut section = Section::new(&mut reader, name, Some(table));
         let text =
             |given: Option<Given<String>>| given.map_or_else(String::new, |given| given.value);
-        presets.push(Preset {
+        presets.push(ProgramPreset {
             name: name.to_owned(),
             title: text(section.text("title")),
             cost: text(section.text("cost")),
@@ -288,14 +288,14 @@ impl Keys {
 pub(super) fn read(section: &mut Section<'_, '_>, line: usize) -> Option<CommandSpec> {
     let faults_before = section.reader.faults.len();
     let preset = section.read("preset", |item| {
-        let preset = item.as_str().and_then(Preset::named);
-        preset.ok_or_else(|| format!("expected one of {}", Preset::names()))
+        let preset = item.as_str().and_then(ProgramPreset::named);
+        preset.ok_or_else(|| format!("expected one of {}", ProgramPreset::names()))
     });
     let own = Keys::read(section);
     let of_preset = preset.as_ref().map(|given| &given.value.keys);
     let Some(program) = pick(own.command.as_ref(), of_preset, |keys| &keys.command) else {
         if section.reader.faults.len() == faults_before {
-            let names = Preset::names();
+            let names = ProgramPreset::names();
             section.fault(
                 line,
                 format!(

@@ -64,12 +64,18 @@ fn every_preset_is_valid() {
 
 #[test]
 fn a_preset_is_found_by_its_name_or_its_program() {
-    let name = |name| Preset::named(name).map(|preset| preset.name.as_str());
+    let name = |name| ProgramPreset::named(name).map(|preset| preset.name.as_str());
     assert_eq!(name("gemini"), Some("gemini-cli"));
     assert_eq!(name("gemini-cli"), Some("gemini-cli"));
     assert_eq!(name("bash"), None);
-    assert_eq!(Preset::named("codex").unwrap().example_model(), "default");
-    assert_eq!(Preset::named("ollama").unwrap().example_model(), "MODEL");
+    assert_eq!(
+        ProgramPreset::named("codex").unwrap().example_model(),
+        "default"
+    );
+    assert_eq!(
+        ProgramPreset::named("ollama").unwrap().example_model(),
+        "MODEL"
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod bad_input;
 mod bad_servers;
 mod browser;
 mod cli_texts;
+mod clients;
 mod commands;
 mod contract;
 mod crashes;

@@ -138,9 +138,9 @@ fn a_program_that_hangs_is_ended_with_its_children() {
 fn a_child_that_ignores_sigterm_is_killed() {
     let script = r#"
 trap '' TERM
-sh -c 'trap "" TERM; echo $$ >> "$HOME/pids"; while :; do sleep 0.1; done' &
+sh -c 'trap "" TERM; echo $$ >> "$HOME/pids"; while [ -d "$HOME" ]; do sleep 0.1; done' &
 echo $$ >> "$HOME/pids"
-while :; do sleep 0.1; done"#;
+while [ -d "$HOME" ]; do sleep 0.1; done"#;
     let home = home_with(script, "timeout_s = 1");
     assert_eq!(error(&home), "no answer within 1 s");
     assert_ended(&home, 2);
@@ -385,7 +385,7 @@ fn c08_a_debate_with_a_program_is_killed_and_resumed() {
     // The second call waits for the test.
     let home = mixed_home(
         &server,
-        r#"[ -e "$HOME/calls" ] && touch "$HOME/waits" && while [ ! -e "$HOME/gate" ]; do sleep 0.05; done"#,
+        r#"[ -e "$HOME/calls" ] && touch "$HOME/waits" && while [ -d "$HOME" ] && [ ! -e "$HOME/gate" ]; do sleep 0.05; done"#,
     );
     let mut child = command(&home, &["ask", QUESTION])
         .stdout(Stdio::null())
@@ -398,7 +398,7 @@ fn c08_a_debate_with_a_program_is_killed_and_resumed() {
     let (hosted, program) = (server.count(), calls(&home));
     assert_eq!(program, 1);
     home.write("gate", "");
-    let run = run(&home, &["resume", "--last", "--json"]);
+    let run = run(&home, &["resume", "last", "--json"]);
     run.expect(0, &[]);
     assert_eq!(run.json()["state"], "complete");
     // The first call of each seat was not repeated.

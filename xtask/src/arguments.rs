@@ -20,6 +20,8 @@ Tasks:
   bench [FILTER]            benchmarks of the release build; FILTER is the name of a measurement
   soak [FILTER]             the fault and crash tests at full length (`test` runs a tenth of them);
                             prints the figures of docs/reliability.md
+  clients [FILTER]          install real command-line agents (Claude Code, Codex, Gemini CLI, opencode) from the npm registry
+                            into the cache folder; each sits in a debate against a scripted model server
   deny                      cargo-deny with all its checks, security advisories included; installs it on first use
   dist [DIR]                the files of a release: a software bill of materials (CycloneDX) and checksums
   help                      this text
@@ -32,6 +34,7 @@ Examples:
   cargo xtask test c16_              some tests, including those of the embedded model
   cargo xtask bench startup
   cargo xtask soak crashes::
+  cargo xtask clients codex
   cargo xtask deny                   before a release: known vulnerabilities in dependencies
   cargo xtask dist out               writes out/roundtable.cdx.json and out/SHA256SUMS
 
@@ -47,11 +50,12 @@ pub(crate) enum Task {
         question: OsString,
         options: Vec<OsString>,
     },
-    /// With filters, like the next three.
+    /// With filters, like the next four.
     Check(Vec<OsString>),
     Test(Vec<OsString>),
     Bench(Vec<OsString>),
     Soak(Vec<OsString>),
+    Clients(Vec<OsString>),
     Deny,
     /// The output folder, if it is not the default one.
     Dist(Option<OsString>),
@@ -72,6 +76,7 @@ impl Task {
             "test" => Ok(Self::Test(rest)),
             "bench" => Ok(Self::Bench(rest)),
             "soak" => Ok(Self::Soak(rest)),
+            "clients" => Ok(Self::Clients(rest)),
             "deny" => Ok(Self::Deny),
             "dist" => Ok(Self::Dist(rest.into_iter().next())),
             "help" | "--help" | "-h" => Ok(Self::Help),
