@@ -30,12 +30,12 @@ use roundtable_engine::budget::Budget;
 pub(crate) use command::{
     Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
 };
-pub(crate) use edit::{add_preset, remove_preset, set};
+pub(crate) use edit::{Edit, add_preset, remove_preset, set};
 #[cfg(test)]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
-pub(crate) use network::Network;
+pub(crate) use network::{Network, is_loopback, is_secure_url};
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
@@ -70,6 +70,8 @@ pub(crate) struct Config {
     pub data: Data,
     pub local: Local,
     pub server: Server,
+    /// The address that `roundtable update` asks for the newest release.
+    pub release_feed: Option<String>,
     settings: Vec<Setting>,
 }
 

@@ -73,6 +73,8 @@ fn c03_a_full_file_is_read() {
         max_streams = 10
         max_streams_per_token = 2
         stream_check_s = 1.5
+        [update]
+        url = "https://example.org/latest"
         "#,
     )
     .unwrap();
@@ -153,6 +155,25 @@ fn c03_a_full_file_is_read() {
         },
         config.server
     );
+    let feed = config.release_feed.as_deref();
+    assert_eq!(Some("https://example.org/latest"), feed);
+}
+
+#[test]
+fn the_variable_of_the_release_feed_takes_precedence() {
+    let variable = "ROUNDTABLE_UPDATE_URL";
+    let environment = Environment::default().with(variable, "https://example.org/b");
+    let text = "[update]\nurl = \"https://example.org/a\"";
+    let config = Config::parse(text, None, &environment).unwrap();
+    assert_eq!(
+        Some("https://example.org/b"),
+        config.release_feed.as_deref()
+    );
+    assert_eq!(None, parse("").unwrap().release_feed);
+    assert_eq!(
+        faults("[update]\nurl = \"http://example.org\""),
+        ["roundtable.toml:2: invalid update.url \"http://example.org\": expected an https:// URL"]
+    );
 }
 
 #[test]
@@ -204,7 +225,7 @@ skeptic_temperature = 2.5
 "#;
     assert_eq!(
         vec![
-            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, server",
+            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, server, update",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
             "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\" or \"command\"",

@@ -19,11 +19,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "roundtable", &mut script);
-    let script = String::from_utf8(script).map_err(|error| {
-        Failure::other(format!("cannot generate the completion script: {error}"))
-    })?;
-    output::print(&script);
+    output::print(&script(args.shell)?);
     Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn script(shell: Shell) -> Result<String, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "roundtable", &mut script);
+    String::from_utf8(script)
+        .map_err(|error| Failure::other(format!("cannot generate the completion script: {error}")))
 }

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod convergence;
+pub(super) mod document;
 mod markdown;
 mod status;
 pub(crate) mod summary;

@@ -230,6 +230,6 @@ async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     }
 }
 
-fn elapsed(since: Instant) -> u64 {
+pub(super) fn elapsed(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -17,6 +17,7 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod init;
 mod input;
 mod judge;
 mod learning;
@@ -44,6 +45,7 @@ mod templates;
 mod token;
 mod token_life;
 mod track;
+mod update;
 mod usage;
 mod worker;
 
@@ -143,6 +145,8 @@ enum Command {
     Pull(pull::Args),
     /// Show or change the configuration
     Config(config::Args),
+    /// Set up Roundtable: find models, choose one, test it and write the configuration
+    Init(init::Args),
     /// Check the setup, with a small call to each model
     Doctor(doctor::Args),
     /// Serve debates over HTTP: API, live events and pages
@@ -155,6 +159,8 @@ enum Command {
     Audit(audit::Args),
     /// Print the JSON schema of a record that `--json` prints
     Schema(schema::Args),
+    /// Say whether there is a newer release; nothing is downloaded or replaced
+    Update(update::Args),
     /// Print a shell completion script
     Completions(completions::Args),
     /// The process that parses a PDF source
@@ -293,11 +299,13 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Models(args) => models::run(&app, args).await,
         Command::Pull(args) => pull::run(&app, args).await,
         Command::Config(args) => config::run(&app, args),
+        Command::Init(args) => init::run(&app, args, cli.config.as_deref()).await,
         Command::Doctor(args) => doctor::run(&app, args).await,
         Command::Serve(args) => serve::run(app, args).await,
         Command::Worker(args) => worker::run(app, args).await,
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
+        Command::Update(args) => update::run(&app, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

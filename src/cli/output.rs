@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use console::Term;
 use roundtable_core::characters::{escape_json, is_deceptive};
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) use crate::format::{cost, duration, grouped, short};
 use crate::render::Roles;
 
-use super::display::wrap;
+use super::display::{document, wrap};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
@@ -156,11 +157,8 @@ pub(crate) fn markdown(text: &str) {
 pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     let text = harmless(text);
     if stdout_is_terminal() {
-        let width = width().min(100);
-        let skin = termimad::MadSkin::default();
-        let text = compact(&text);
-        let rendered = skin.text(&text, Some(width));
-        write_all(&format!("{rendered}"))
+        let rendered = document::render(&compact(&text), width().min(100));
+        write_all(&format!("{rendered}\n"))
     } else {
         write_all(&format!("{text}\n"))
     }
@@ -178,9 +176,11 @@ fn compact(markdown: &str) -> String {
     lines.join("\n")
 }
 
+/// The width of the terminal, even if one of the two streams is redirected.
 pub(crate) fn width() -> usize {
-    let (columns, _) = termimad::terminal_size();
-    usize::from(columns).clamp(40, 200)
+    let terminals = [Term::stdout(), Term::stderr()];
+    let size = terminals.iter().find_map(Term::size_checked);
+    size.map_or(80, |(_, columns)| usize::from(columns).clamp(40, 200))
 }
 
 /// Removes control characters and direction controls: text from a model must not move the cursor, set titles, hide text or

@@ -1,7 +1,7 @@
-//! Changes one setting of a file and preserves the rest, including comments.
+//! Changes settings of a file and preserves the rest, including comments.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 
@@ -15,26 +15,86 @@ pub(crate) fn set(
     value: &str,
     environment: &Environment,
 ) -> Result<(), ConfigError> {
-    let text = read(path)?;
-    let keys = Key::parse(key)
-        .ok()
-        .filter(|keys| keys.len() >= 2)
-        .ok_or_else(|| ConfigError::NoSuchSetting {
-            key: key.to_owned(),
-        })?;
-    let mut first_error = None;
-    for value in interpretations(value) {
-        let edited = edited(&text, &keys, value, path)?;
-        match write_valid(path, &edited, environment) {
-            Err(error @ ConfigError::Faulty { .. }) => {
-                first_error.get_or_insert(error);
-            }
-            written => return written,
+    Edit::prepare(path, &[(key, value)], environment)?.write()
+}
+
+/// A valid change of a file that has not been written yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edit {
+    path: PathBuf,
+    /// `None` if the file does not exist.
+    before: Option<String>,
+    after: String,
+}
+
+impl Edit {
+    /// # Errors
+    /// If the changed file would be invalid.
+    pub(crate) fn prepare(
+        path: &Path,
+        settings: &[(&str, &str)],
+        environment: &Environment,
+    ) -> Result<Self, ConfigError> {
+        let before = read(path)?;
+        let mut after = before.clone().unwrap_or_default();
+        for (key, value) in settings {
+            after = with_setting(&after, path, key, value, environment)?;
         }
+        Ok(Self {
+            path: path.to_path_buf(),
+            before,
+            after,
+        })
     }
-    Err(first_error.unwrap_or_else(|| ConfigError::NoSuchSetting {
-        key: key.to_owned(),
-    }))
+
+    /// Puts a comment at the beginning of a new file.
+    pub(crate) fn with_heading(mut self, heading: &str) -> Self {
+        if self.is_new() {
+            self.after = format!("{heading}\n{}", self.after);
+        }
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        self.before.is_none()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.before.as_deref() == Some(&self.after)
+    }
+
+    /// The lines that it removes, and those that it adds in their place.
+    pub(crate) fn difference(&self) -> (Vec<&str>, Vec<&str>) {
+        let mut before: Vec<&str> = self.before.as_deref().unwrap_or_default().lines().collect();
+        let mut after: Vec<&str> = self.after.lines().collect();
+        let is_same = |(one, other): &(&&str, &&str)| one == other;
+        let start = before.iter().zip(&after).take_while(is_same).count();
+        before.drain(..start);
+        after.drain(..start);
+        let (old, new) = (before.iter().rev(), after.iter().rev());
+        let end = old.zip(new).take_while(is_same).count();
+        before.truncate(before.len() - end);
+        after.truncate(after.len() - end);
+        (before, after)
+    }
+
+    /// # Errors
+    /// If the file cannot be written, or was changed after [`Self::prepare`].
+    pub(crate) fn write(&self) -> Result<(), ConfigError> {
+        let unwritable = |source| ConfigError::Unwritable {
+            path: self.path.clone(),
+            source,
+        };
+        if read(&self.path)? != self.before {
+            let changed = std::io::Error::other("it has changed in the meantime. Try again");
+            return Err(unwritable(changed));
+        }
+        write(&self.path, &self.after).map_err(unwritable)
+    }
 }
 
 /// Adds the section of a command provider with this preset.
@@ -43,7 +103,8 @@ pub(crate) fn add_preset(
     preset: &str,
     environment: &Environment,
 ) -> Result<(), ConfigError> {
-    let mut text = read(path)?;
+    let mut text = read(path)?.unwrap_or_default();
+    // Both before the file is checked: without the other, neither is valid.
     for (key, value) in [("kind", "command"), ("preset", preset)] {
         let keys = [Key::new("providers"), Key::new(preset), Key::new(key)];
         text = edited(&text, &keys, Value::from(value), path)?;
@@ -57,7 +118,7 @@ pub(crate) fn remove_preset(
     preset: &str,
     environment: &Environment,
 ) -> Result<bool, ConfigError> {
-    let text = read(path)?;
+    let text = read(path)?.unwrap_or_default();
     let mut document = parsed(&text, path)?;
     let providers = document.get_mut("providers");
     let Some(providers) = providers.and_then(Item::as_table_like_mut) else {
@@ -66,30 +127,18 @@ pub(crate) fn remove_preset(
     let Some(section) = providers.get(preset).and_then(Item::as_table_like) else {
         return Ok(false);
     };
-    if let Some((key, _)) = section
-        .iter()
-        .find(|(key, _)| !["kind", "preset"].contains(key))
-    {
+    let is_own = |(key, _): &(&str, &Item)| !["kind", "preset"].contains(key);
+    let own = section.iter().find(is_own).map(|(key, _)| key.to_owned());
+    if let Some(key) = own {
         return Err(ConfigError::OwnSettings {
             path: path.to_path_buf(),
             section: format!("providers.{preset}"),
-            key: key.to_owned(),
+            key,
         });
     }
     providers.remove(preset);
     write_valid(path, &document.to_string(), environment)?;
     Ok(true)
-}
-
-/// A file that does not exist is empty.
-fn read(path: &Path) -> Result<String, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|source| ConfigError::Unreadable {
-            path: path.to_path_buf(),
-            source,
-        }),
-    }
 }
 
 fn write_valid(path: &Path, text: &str, environment: &Environment) -> Result<(), ConfigError> {
@@ -98,6 +147,45 @@ fn write_valid(path: &Path, text: &str, environment: &Environment) -> Result<(),
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// `None` if the file does not exist.
+fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+fn with_setting(
+    text: &str,
+    path: &Path,
+    key: &str,
+    value: &str,
+    environment: &Environment,
+) -> Result<String, ConfigError> {
+    let no_such_setting = || ConfigError::NoSuchSetting {
+        key: key.to_owned(),
+    };
+    let keys = Key::parse(key)
+        .ok()
+        .filter(|keys| keys.len() >= 2)
+        .ok_or_else(no_such_setting)?;
+    let mut first_error = None;
+    for value in interpretations(value) {
+        let edited = edited(text, &keys, value, path)?;
+        match Config::parse(&edited, Some(path), environment) {
+            Ok(_) => return Ok(edited),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or_else(no_such_setting))
 }
 
 /// `8` may be a number and `true` a truth value or, if text is expected, text.
@@ -174,3 +262,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     file.persist(&path)?;
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
@@ -102,6 +102,15 @@ impl Environment {
 
     pub(crate) fn secret(&self, name: &str) -> Option<&Secret> {
         self.variables.get(name)
+    }
+
+    /// A path as people and shells write it, with `~` for the home folder.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let home = self.folders.as_ref().map(|folders| &folders.home);
+        match home.and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) => format!("~/{}", rest.display()),
+            None => path.display().to_string(),
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {

@@ -1,8 +1,10 @@
-//! A network of addresses, such as `10.0.0.0/8` or a single address.
+//! Networks of addresses, such as `10.0.0.0/8` or a single address, and URLs that can be believed.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
+
+use reqwest::Url;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Network {
@@ -59,6 +61,28 @@ impl FromStr for Network {
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// Whether a URL names this machine.
+pub(crate) fn is_loopback(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    url.as_ref().and_then(Url::host_str).is_some_and(|host| {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost"
+            || bare
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
+}
+
+/// Whether what a URL returns can be believed: it is encrypted, or from this machine.
+pub(crate) fn is_secure_url(url: &str) -> bool {
+    let scheme = Url::parse(url).map(|url| url.scheme().to_owned());
+    match scheme.as_deref() {
+        Ok("https") => true,
+        Ok("http") => is_loopback(url),
+        Ok(_) | Err(_) => false,
     }
 }
 

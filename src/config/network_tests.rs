@@ -40,3 +40,36 @@ fn anything_else_is_rejected() {
         assert_eq!(text.parse::<Network>(), Err(InvalidNetwork), "{text}");
     }
 }
+
+#[test]
+fn loopback_addresses_are_recognised() {
+    for address in [
+        "http://127.0.0.1:80",
+        "http://localhost/v1",
+        "http://[::1]:9/x",
+    ] {
+        assert!(is_loopback(address), "{address}");
+    }
+    for address in [
+        "https://api.openai.com/v1",
+        "http://10.0.0.1",
+        "http://localhost.example",
+    ] {
+        assert!(!is_loopback(address), "{address}");
+    }
+}
+
+#[test]
+fn only_encrypted_or_local_urls_are_secure() {
+    for url in ["https://example.org/latest", "http://127.0.0.1:80/x"] {
+        assert!(is_secure_url(url), "{url}");
+    }
+    for url in [
+        "http://example.org/latest",
+        "ftp://127.0.0.1",
+        "file:///etc/passwd",
+        "latest",
+    ] {
+        assert!(!is_secure_url(url), "{url}");
+    }
+}

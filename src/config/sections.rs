@@ -12,7 +12,7 @@ use super::environment::{Environment, Secret};
 use super::untrusted::HARMLESS;
 use super::{
     BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Kind, Learning, Limits, Local,
-    Network, Retry, Server, Tiers, provider,
+    Network, Retry, Server, Tiers, is_secure_url, provider,
 };
 use crate::store::Address;
 
@@ -101,6 +101,7 @@ fn read_table(
     });
     let local = root.section("local", local);
     let server = root.section("server", server);
+    let release_feed = root.section("update", release_feed);
     root.finish();
     if !reader.faults.is_empty() {
         reader.faults.sort();
@@ -124,6 +125,7 @@ fn read_table(
         data,
         local,
         server,
+        release_feed,
         settings: reader.settings,
     })
 }
@@ -294,6 +296,23 @@ fn trusted_proxies(section: &mut Section<'_, '_>) -> Vec<Network> {
     let shown = (!shown.is_empty()).then(|| shown.join(", "));
     section.record(KEY, shown, line);
     networks
+}
+
+/// The variable has priority: it is set for one run, the file for all.
+fn release_feed(section: &mut Section<'_, '_>) -> Option<String> {
+    const KEY: &str = "url";
+    const VARIABLE: &str = "ROUNDTABLE_UPDATE_URL";
+    let given = section.read(KEY, |item| {
+        let url = item.as_str().map(str::trim);
+        let url = url.filter(|url| is_secure_url(url)).map(str::to_owned);
+        url.ok_or_else(|| "expected an https:// URL".to_owned())
+    });
+    let environment = section.reader.environment;
+    if let Some(url) = environment.variable(VARIABLE) {
+        section.record_variable(KEY, url, VARIABLE);
+        return Some(url.to_owned());
+    }
+    section.optional(KEY, given)
 }
 
 /// The address may contain a password, so neither the file's nor the variable's value is shown.

@@ -54,11 +54,20 @@ pub(crate) struct Finding {
     pub models: Vec<String>,
 }
 
+/// The models of one provider for the two tiers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TierModels {
+    pub deliberate: ModelName,
+    pub fast: ModelName,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Discovery {
     pub deliberate: Option<Choice>,
     pub fast: Option<Choice>,
     pub findings: Vec<Finding>,
+    /// What each queried provider would serve the tiers with, in the order of the search.
+    pub options: Vec<TierModels>,
     pub advice: Option<String>,
     /// Why the first configured or keyed provider cannot be used. The tiers are empty, or have the embedded model as the
     /// allowed fallback.
@@ -164,6 +173,11 @@ fn add_embedded(
         "the embedded model is built in",
         Vec::new(),
     );
+    let auto = ModelName::new(Kind::Local.name(), "auto");
+    discovery.options.push(TierModels {
+        deliberate: auto.clone(),
+        fast: auto.clone(),
+    });
     let may_fall_back = registry.config.local.fallback || preferences.fallback_local;
     let why = match &discovery.unavailable {
         None => "the embedded model runs in this process and needs no setup".to_owned(),
@@ -171,7 +185,7 @@ fn add_embedded(
         Some(_) => return,
     };
     let embedded = || Choice {
-        model: ModelName::new(Kind::Local.name(), "auto"),
+        model: auto.clone(),
         why: why.clone(),
     };
     discovery.deliberate.get_or_insert_with(embedded);
@@ -297,9 +311,15 @@ fn fill_tiers(
         note,
         list.iter().map(|model| model.id.clone()).collect(),
     );
-    if let (Some(deliberate), Some(fast), None) = (deliberate, fast, &discovery.unavailable) {
-        discovery.deliberate.get_or_insert(deliberate);
-        discovery.fast.get_or_insert(fast);
+    if let Some((deliberate, fast)) = deliberate.zip(fast) {
+        discovery.options.push(TierModels {
+            deliberate: deliberate.model.clone(),
+            fast: fast.model.clone(),
+        });
+        if discovery.unavailable.is_none() {
+            discovery.deliberate.get_or_insert(deliberate);
+            discovery.fast.get_or_insert(fast);
+        }
     }
     problem
 }

@@ -311,3 +311,32 @@ async fn any_chat_model_of_a_compatible_server_is_chosen() {
         chosen(&discovery)
     );
 }
+
+/// Every provider is an option, also one that cannot replace the first silently (C-18).
+#[tokio::test]
+async fn c18_the_options_are_those_of_all_providers() {
+    let lab = models(&["our-own-model"]);
+    let options = async |url: &str| {
+        let ollama = ollama();
+        let environment = environment().with("OLLAMA_HOST", &ollama.address);
+        let text = format!("[providers.lab]\nkind = \"openai\"\nbase_url = \"{url}\"");
+        let config = Config::parse(&text, None, &environment).unwrap();
+        let registry = ModelRegistry::new(&config, &environment, embedded()).unwrap();
+        let preferences = ModelPreferences::default();
+        let discovery = discover(&registry, &preferences, Search::Everything).await;
+        let options = discovery.options.iter();
+        let names = options.map(|option| format!("{} {}", option.deliberate, option.fast));
+        (names.collect::<Vec<_>>(), chosen(&discovery))
+    };
+    let own = "lab:our-own-model lab:our-own-model";
+    let others = [
+        "ollama:llama3.3:70b ollama:llama3.2:3b",
+        "local:auto local:auto",
+    ];
+    let (all, first) = options(&lab.address).await;
+    assert_eq!(all, [&[own], &others[..]].concat());
+    assert_eq!(first, ["lab:our-own-model", "lab:our-own-model"]);
+    let (all, first) = options(&format!("http://{}", closed_port())).await;
+    assert_eq!(all, others);
+    assert_eq!(first, ["none", "none"]);
+}

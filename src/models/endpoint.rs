@@ -10,7 +10,7 @@ use roundtable_engine::model::ModelError;
 use tokio::time::Sleep;
 
 use super::errors::{ErrorContext, ErrorResponse};
-use crate::config::{Kind, Provider};
+use crate::config::{Kind, Provider, is_loopback};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// No valid response is longer.
@@ -315,17 +315,6 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-}
-
-fn is_loopback(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    url.as_ref().and_then(Url::host_str).is_some_and(|host| {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        host == "localhost"
-            || bare
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|address| address.is_loopback())
-    })
 }
 
 #[cfg(test)]

@@ -37,24 +37,6 @@ fn the_cached_url_is_used_only_for_its_path() {
     }
 }
 
-#[test]
-fn loopback_addresses_are_recognised_for_no_proxy() {
-    for address in [
-        "http://127.0.0.1:80",
-        "http://localhost/v1",
-        "http://[::1]:9/x",
-    ] {
-        assert!(is_loopback(address), "{address}");
-    }
-    for address in [
-        "https://api.openai.com/v1",
-        "http://10.0.0.1",
-        "http://localhost.example",
-    ] {
-        assert!(!is_loopback(address), "{address}");
-    }
-}
-
 /// C-07: the idle timeout counts from the last chunk.
 #[tokio::test(start_paused = true)]
 async fn c07_the_idle_timer_fires_after_silence_and_not_before() {

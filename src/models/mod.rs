@@ -52,7 +52,7 @@ use retry::WithRetry;
 use wire::WireFormat;
 
 pub(crate) use discovery::{
-    Choice, Discovery, ModelPreferences, Search, discover, discover_within,
+    Choice, Discovery, Finding, ModelPreferences, Search, TierModels, discover, discover_within,
 };
 pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError};

@@ -124,6 +124,10 @@ config set tiers.fats ollama:x
 config set tiers.fast x
 config set convergence.similarity 1.2
 config set-algorithm oracle
+init
+init --model gpt --yes
+init --force
+update
 schema council
 schema x
 completions cmd

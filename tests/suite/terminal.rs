@@ -2,14 +2,16 @@
 
 #![cfg(target_os = "linux")]
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use crate::debate::{contribution, reply};
 use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, good, schema_name};
 
-const LINES: usize = 24;
-const COLUMNS: usize = 80;
+pub(crate) const LINES: usize = 24;
+pub(crate) const COLUMNS: usize = 80;
 
 /// Runs the program on a terminal; output is both streams, with escape sequences.
 fn on_a_terminal(home: &Home, args: &[&str]) -> Run {
@@ -18,25 +20,7 @@ fn on_a_terminal(home: &Home, args: &[&str]) -> Run {
 
 /// Like [`on_a_terminal`]. Input is typed as a whole, before the program has started.
 fn typing(home: &Home, args: &[&str], input: &str) -> Run {
-    let program = home.command(args);
-    let words = std::iter::once(program.get_program()).chain(program.get_args());
-    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap());
-    let line: Vec<String> = words.map(quoted).collect();
-    let script = format!("stty rows {LINES} cols {COLUMNS}; exec {}", line.join(" "));
-    let mut command = Command::new("script");
-    command
-        .args(["-q", "-e", "-c", &script, "/dev/null"])
-        .current_dir(home.path())
-        .env_clear()
-        .env("HOME", home.path())
-        .env("TERM", "xterm-256color")
-        .env("PATH", "/usr/bin:/bin")
-        .env("ROUNDTABLE_CONFIG", "roundtable.toml")
-        .env("ROUNDTABLE_SOURCES", "nowhere")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = terminal(home, args, COLUMNS).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).unwrap();
     // Closed only at the end: `script` ends with its input.
@@ -45,8 +29,104 @@ fn typing(home: &Home, args: &[&str], input: &str) -> Run {
     run
 }
 
+/// The program on a terminal of this width.
+fn terminal(home: &Home, args: &[&str], columns: usize) -> Command {
+    let program = home.command(args);
+    let words = std::iter::once(program.get_program()).chain(program.get_args());
+    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap());
+    let line: Vec<String> = words.map(quoted).collect();
+    let script = format!("stty rows {LINES} cols {columns}; exec {}", line.join(" "));
+    let mut command = Command::new("script");
+    command
+        .args(["-q", "-e", "-c", &script, "/dev/null"])
+        .current_dir(home.path())
+        .env_clear()
+        .env("HOME", home.path())
+        .env("TERM", "xterm-256color")
+        .env("PATH", "/usr/bin:/bin")
+        .env("ROUNDTABLE_SOURCES", "nowhere")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if home.path().join("roundtable.toml").exists() {
+        command.env("ROUNDTABLE_CONFIG", "roundtable.toml");
+    }
+    command
+}
+
+/// A person at a terminal, who reads before they type.
+pub(crate) struct Session {
+    child: Child,
+    stdin: ChildStdin,
+    chunks: Receiver<Vec<u8>>,
+    output: Vec<u8>,
+    /// The end of what was waited for.
+    read: usize,
+}
+
+impl Session {
+    pub(crate) fn start(
+        home: &Home,
+        args: &[&str],
+        columns: usize,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = terminal(home, args, columns);
+        let mut child = command.envs(variables.iter().copied()).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let (sender, chunks) = channel();
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(count @ 1..) = stdout.read(&mut chunk) {
+                if sender.send(chunk[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            stdin: child.stdin.take().unwrap(),
+            child,
+            chunks,
+            output: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// Waits until the program has printed this.
+    #[track_caller]
+    pub(crate) fn until(&mut self, text: &str) -> &mut Self {
+        loop {
+            let new = String::from_utf8_lossy(&self.output[self.read..]).into_owned();
+            if let Some(at) = new.find(text) {
+                self.read += at + text.len();
+                return self;
+            }
+            match self.chunks.recv_timeout(Duration::from_mins(1)) {
+                Ok(chunk) => self.output.extend(chunk),
+                Err(error) => panic!("'{text}' was not printed ({error}): {new}"),
+            }
+        }
+    }
+
+    pub(crate) fn types(&mut self, keys: &str) -> &mut Self {
+        self.stdin.write_all(keys.as_bytes()).unwrap();
+        self
+    }
+
+    /// Waits until the program has ended.
+    pub(crate) fn end(mut self) -> Run {
+        self.output.extend(self.chunks.iter().flatten());
+        let code = self.child.wait().unwrap().code();
+        Run {
+            code: code.unwrap_or(-1),
+            out: String::from_utf8(self.output).unwrap(),
+            err: String::new(),
+        }
+    }
+}
+
 /// What stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
-fn scrolled(output: &str) -> Vec<String> {
+pub(crate) fn scrolled(output: &str) -> Vec<String> {
     let plain = anstream::adapter::strip_str(output).to_string();
     let lines = plain.replace("\r\n", "\n");
     let lines = lines.split('\n').map(|line| line.rsplit('\r').next());

@@ -9,7 +9,7 @@
 
 mod agents;
 mod audit;
-mod beta;
+pub(crate) mod beta;
 mod export;
 mod learned;
 mod lesson;

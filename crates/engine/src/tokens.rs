@@ -1,16 +1,15 @@
 //! Token counting: a real tokenizer for prompt limits, a cheap estimate for budget checks.
 
+use roundtable_core::tokenizer;
+
 /// Exact for OpenAI's models, close for others.
 pub fn count(text: &str) -> u64 {
-    if text.is_empty() {
-        return 0;
-    }
-    bpe_openai::o200k_base().count(text) as u64
+    tokenizer::count(text) as u64
 }
 
-/// Loads the vocabulary (about 0.1 s), so that the first count does not have to.
+/// Loads the vocabulary (about 20 ms), so that the first count does not have to.
 pub fn load() {
-    bpe_openai::o200k_base();
+    tokenizer::load();
 }
 
 /// Runs [`load`] on a background thread, once.
@@ -34,25 +33,19 @@ pub fn shorten(text: &str, limit: u64) -> String {
     if fits(text, limit) {
         return text.to_owned();
     }
-    let tokenizer = bpe_openai::o200k_base();
-    let tokens = tokenizer.encode(text);
-    let mut kept = usize::try_from(limit)
-        .unwrap_or(usize::MAX)
-        .min(tokens.len());
+    let ends = tokenizer::token_ends(text);
+    let mut kept = usize::try_from(limit).unwrap_or(usize::MAX).min(ends.len());
     loop {
         // The mark takes one or two tokens, and a token may end within a character.
         kept = kept.saturating_sub(1);
-        let Some(head) = tokenizer.decode(&tokens[..kept]) else {
+        let end = ends[..kept].last().copied().unwrap_or(0);
+        let Some(head) = text.get(..end) else {
             continue;
         };
         let whole = head
             .rsplit_once(char::is_whitespace)
             .map_or("", |(whole, _)| whole);
-        let cut = if whole.is_empty() {
-            head.as_str()
-        } else {
-            whole
-        };
+        let cut = if whole.is_empty() { head } else { whole };
         let short = format!("{} …", cut.trim_end());
         if kept == 0 || fits(&short, limit) {
             return short;

@@ -106,7 +106,7 @@ fn wrapped(text: &str, options: RenderOptions) -> Vec<String> {
 }
 
 /// Aligned columns; on a terminal, text columns are wrapped to fit.
-fn table(table: &Table, options: RenderOptions) -> Vec<String> {
+pub(super) fn table(table: &Table, options: RenderOptions) -> Vec<String> {
     let names: Vec<String> = table
         .columns
         .iter()

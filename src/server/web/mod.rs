@@ -9,7 +9,6 @@ mod calibration;
 mod debate;
 mod debates;
 mod error_page;
-mod estimate;
 mod fields;
 mod handlers;
 mod home;

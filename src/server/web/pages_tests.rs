@@ -8,13 +8,13 @@ use super::audit::{AuditView, Row as AuditRow};
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Query, Row};
 use super::error_page::ErrorView;
-use super::estimate::UsageEstimate;
 use super::fields::{FieldGroup, FieldValues, protocol_input};
 use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
 use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::tokens::{Added, Row as TokenListRow, TokenForm, TokensView};
 use super::*;
+use crate::estimate::UsageEstimate;
 use crate::render::{self, test_support};
 use crate::store::{DebateRow, Totals};
 

@@ -140,18 +140,15 @@ fn events(events: &[Value]) -> String {
     events.iter().map(event).collect()
 }
 
-/// The valid reply of `ask` with the properties of this schema.
+/// The valid reply of `ask` with the properties of this schema. Lists are as long as it allows.
 fn reply(schema: &Value) -> String {
     let keys = |value: &Value| -> Vec<String> {
-        let mut keys: Vec<String> = value
-            .as_object()
-            .into_iter()
-            .flat_map(|fields| fields.keys().cloned())
-            .collect();
+        let fields = value.as_object().into_iter();
+        let mut keys: Vec<String> = fields.flat_map(|fields| fields.keys().cloned()).collect();
         keys.sort();
         keys
     };
-    let wanted = keys(&schema["properties"]);
+    let properties = &schema["properties"];
     let names = [
         "opening",
         "critique",
@@ -161,17 +158,22 @@ fn reply(schema: &Value) -> String {
         "marking",
         "check",
     ];
-    let replies = names.map(|name| {
+    let replies = names.map(|name| -> Value {
         let request = json!({ "response_format": { "json_schema": { "name": name } } });
-        good(&request, 1)
+        serde_json::from_str(&good(&request, 1)).unwrap()
     });
-    let fits = |text: &&String| keys(&serde_json::from_str(text).unwrap()) == wanted;
-    // Also asked for titles of sessions and the like.
-    replies
-        .iter()
-        .find(fits)
-        .cloned()
-        .unwrap_or_else(|| "Hello.".to_owned())
+    let mut replies = replies.into_iter();
+    let Some(mut reply) = replies.find(|reply| keys(reply) == keys(properties)) else {
+        // Also asked for titles of sessions and the like.
+        return "Hello.".to_owned();
+    };
+    for (name, value) in reply.as_object_mut().unwrap() {
+        let most = properties[name]["maxItems"].as_u64();
+        if let (Some(most), Some(items)) = (most, value.as_array_mut()) {
+            items.truncate(usize::try_from(most).unwrap());
+        }
+    }
+    reply.to_string()
 }
 
 /// The schema that the prompt describes in words.

@@ -18,7 +18,7 @@ pub struct Estimate {
 
 /// The posterior of a Beta prior with this mean and a weight of `strength` cases, after `seen`: shares from 0 to 1, each with its
 /// weight. A share between 0 and 1 is a partial success. The mean lies between prior and data.
-pub(super) fn posterior(mean: f64, strength: f64, seen: &[(f64, f64)]) -> Estimate {
+pub(crate) fn posterior(mean: f64, strength: f64, seen: &[(f64, f64)]) -> Estimate {
     // An empty sum is −0; adding 0 makes it 0.
     let effective = seen.iter().map(|(_, count)| count).sum::<f64>() + 0.0;
     let successes: f64 = seen.iter().map(|(share, count)| share * count).sum();

@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::journaling::{corrupt, note_event};
+use super::reply_type::{Judged, ReplyType};
 use super::rescue::Rescued;
-use super::step::{Ask, Turn, deadline};
+use super::step::{Question, deadline};
 use super::{Halt, SeatModel};
 use crate::event::{Event, Spent};
 use crate::model::{
     Delta, Fallback, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker,
     ToolCall,
 };
-use crate::reply::{MainText, Reply, ReplyError, read, read_mended};
-use crate::safety::{Release, Withheld, release, withhold, withhold_text};
+use crate::reply::{MainText, ReplyError};
+use crate::safety::{Release, release, withhold_text};
 use crate::tokens;
 use crate::tools::{Exchange, Session, Toolbox};
 
@@ -39,8 +40,9 @@ pub(super) const SENT_BACK: &str = "sent-back";
 const SECOND: &str = "sent-back-2";
 
 /// State of the calls of one step.
-pub(super) struct Calls<'a, 't, T> {
-    pub(super) ask: &'a Ask<'t, T>,
+pub(super) struct Calls<'a> {
+    pub(super) question: &'a Question<'a>,
+    pub(super) reply_type: &'a dyn ReplyType,
     pub(super) seat_model: &'a SeatModel,
     pub(super) step: &'a str,
     /// Hash of the first request.
@@ -84,19 +86,11 @@ pub(super) fn cost(
     Some(own? + price?.of(fallback.used))
 }
 
-/// A usable reply and its JSON for the journal.
-pub(super) struct Judged<T> {
-    pub(super) turn: Turn<T>,
-    pub(super) json: Value,
-    /// Remarks on what was cut or left out, for which it is not sent back.
-    pub(super) cuts: Vec<String>,
-}
-
 /// A reply of the model.
 pub(super) struct Said {
     pub(super) text: String,
     calls: Vec<ToolCall>,
-    finish: Finish,
+    pub(super) finish: Finish,
     /// Usage of its call.
     pub(super) spent: Spent,
     /// The fallback model that answered it, with its share of the usage.
@@ -116,22 +110,24 @@ struct SentBack {
     fallback: Option<Fallback>,
 }
 
-impl<T> Judged<T> {
+impl Judged {
     fn breaks_more_than(&self, other: &Self) -> bool {
-        self.turn.remarks.len() > other.turn.remarks.len()
+        self.remarks.len() > other.remarks.len()
     }
 }
 
-impl<'a, 't, T> Calls<'a, 't, T> {
+impl<'a> Calls<'a> {
     pub(super) fn new(
-        ask: &'a Ask<'t, T>,
+        question: &'a Question<'a>,
+        reply_type: &'a dyn ReplyType,
         seat_model: &'a SeatModel,
         step: &'a str,
         hash: &'a str,
         sent: &'a RawJson,
     ) -> Self {
         Self {
-            ask,
+            question,
+            reply_type,
             seat_model,
             step,
             hash,
@@ -146,20 +142,20 @@ impl<'a, 't, T> Calls<'a, 't, T> {
     }
 }
 
-impl<T: Reply> Calls<'_, '_, T> {
+impl Calls<'_> {
     /// Makes the calls of the step. An invalid reply, or one that breaks a rule, is retried once with the reason; if both are
     /// invalid, one more call may put them into the schema (C-05).
     pub(super) async fn run(
         &mut self,
         mut request: Request,
-    ) -> Result<Result<Judged<T>, Failure>, Halt> {
+    ) -> Result<Result<Judged, Failure>, Halt> {
         let mut said = match self.converse(&mut request).await? {
             Ok(said) => said,
             Err(error) => return Ok(Err(call_failure(&error))),
         };
         let first = self.judge(&said);
         let (faults, void) = match &first {
-            Ok(judged) => (judged.turn.remarks.clone(), false),
+            Ok(judged) => (judged.remarks.clone(), false),
             // `call` has used up its retries.
             Err(ReplyError::CutOff) => return Ok(Err(reply_failure(&ReplyError::CutOff, &said))),
             Err(error) => (vec![error.to_string()], error.has_no_reply()),
@@ -216,7 +212,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         said: &mut Said,
         faults: &[String],
     ) -> Result<(), Halt> {
-        let table = self.ask.table;
+        let table = self.question.table;
         let key = format!("{}/{key}", self.step);
         said.text = withhold_text(&said.text);
         if table.replay.note(&key).is_some() {
@@ -237,7 +233,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     /// The journaled reply of an interrupted run.
     fn recall_sent_back(&mut self, key: &str) -> Result<Option<Said>, Halt> {
         let key = format!("{}/{key}", self.step);
-        let Some(value) = self.ask.table.replay.note(&key) else {
+        let Some(value) = self.question.table.replay.note(&key) else {
             return Ok(None);
         };
         let noted: SentBack = parse(&key, value)?;
@@ -264,7 +260,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     /// Calls the model until it replies. Its tool calls are answered and journaled; exchanges in the journal are replayed
     /// (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
-        let Some(toolbox) = self.ask.toolbox.clone() else {
+        let Some(toolbox) = self.question.toolbox.clone() else {
             return match self.recall_sent_back(SENT_BACK)? {
                 Some(said) => Ok(Ok(said)),
                 None => self.call(request).await,
@@ -273,7 +269,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         let mut session = Session::default();
         for number in 1.. {
             let key = format!("{}/tools-{number}", self.step);
-            let exchange = if let Some(value) = self.ask.table.replay.note(&key) {
+            let exchange = if let Some(value) = self.question.table.replay.note(&key) {
                 self.recall(&key, value)?
             } else if let Some(said) = self.recall_sent_back(SENT_BACK)? {
                 return Ok(Ok(said));
@@ -287,7 +283,8 @@ impl<T: Reply> Calls<'_, '_, T> {
             request.messages.extend(exchange.messages());
             let used = self.total();
             // With the budget spent, the model has to reply with what it has.
-            let is_closed = session.is_over() || !self.ask.table.budget_tracker.has_left(&used);
+            let is_closed =
+                session.is_over() || !self.question.table.budget_tracker.has_left(&used);
             if let Some(tools) = request.tools.as_mut().filter(|_| is_closed) {
                 tools.offer = Offer::Closed;
             }
@@ -305,7 +302,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         toolbox: &Toolbox,
         session: &Session,
     ) -> Result<Used, Halt> {
-        let table = self.ask.table;
+        let table = self.question.table;
         let started_at = table.deps.clock.now();
         let said = match self.call(request).await? {
             Ok(said) => said,
@@ -402,7 +399,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         let mut said = self.interruptible_attempt(request).await?;
         for doublings in 1..=MAX_TRUNCATION_RETRIES {
             let is_truncated = said.as_ref().is_ok_and(|said| self.is_truncated(said));
-            if !is_truncated || !self.ask.table.may_retry() {
+            if !is_truncated || !self.question.table.may_retry() {
                 break;
             }
             self.spent.retries += 1;
@@ -422,9 +419,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     }
 
     fn is_truncated(&self, said: &Said) -> bool {
-        let read = || read::<T>(&said.text, said.finish, self.sent);
-        let hit_limit = said.finish == Finish::Length && said.calls.is_empty();
-        hit_limit && matches!(read(), Err(ReplyError::CutOff))
+        said.calls.is_empty() && self.reply_type.is_cut_off(said, self.sent)
     }
 
     /// Cancellation and the time limit abort a call in flight, but never a journal write.
@@ -432,7 +427,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         &mut self,
         request: &Request,
     ) -> Result<Result<Said, ModelError>, Halt> {
-        let table = self.ask.table;
+        let table = self.question.table;
         tokio::select! {
             biased;
             () = table.deps.cancel.cancelled() => Err(Halt::Cancelled),
@@ -441,22 +436,8 @@ impl<T: Reply> Calls<'_, '_, T> {
         }
     }
 
-    pub(super) fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
-        let (reply, cuts) = read_mended::<T>(&said.text, said.finish, self.sent)?;
-        let (reply, json, withheld) = apply_safety(reply)?;
-        let unusable = (self.ask.demand)(&reply);
-        if !unusable.is_empty() {
-            return Err(ReplyError::Unusable(unusable));
-        }
-        let remarks = (self.ask.check)(&reply);
-        let turn = Turn {
-            text: (self.ask.render)(&reply),
-            reply,
-            remarks,
-            withheld,
-            spent: Spent::default(),
-        };
-        Ok(Judged { turn, json, cuts })
+    pub(super) fn judge(&self, said: &Said) -> Result<Judged, ReplyError> {
+        self.reply_type.judge(said, self.sent)
     }
 
     /// The request with the faults of the first reply appended.
@@ -467,7 +448,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         faults: &[String],
         void: bool,
     ) -> Request {
-        let prompts = &self.ask.table.deps.prompts;
+        let prompts = &self.question.table.deps.prompts;
         let text = prompts
             .render_plain("common/again", json!({ "faults": faults, "void": void }))
             .unwrap_or_else(|_| faults.join("\n"));
@@ -494,7 +475,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     /// Folds the model's stream, which includes its own retries, into one reply. Usage counts even if the attempt fails.
     async fn attempt(&mut self, request: &Request) -> Result<Said, ModelError> {
         let mut deltas = self.seat_model.model.stream(request.clone());
-        let mut main = MainText::new(T::MAIN);
+        let mut main = MainText::new(self.reply_type.main_field());
         let mut text = String::new();
         let mut calls = Vec::new();
         let mut usage = Usage::default();
@@ -518,9 +499,9 @@ impl<T: Reply> Calls<'_, '_, T> {
                     self.spent.retries += 1;
                     text.clear();
                     calls.clear();
-                    main = MainText::new(T::MAIN);
+                    main = MainText::new(self.reply_type.main_field());
                     self.restart(&reason);
-                    if !self.ask.table.may_retry() {
+                    if !self.question.table.may_retry() {
                         break Err(ModelError::Interrupted {
                             detail: format!("{reason}; the debate has used up its retries"),
                         });
@@ -533,7 +514,7 @@ impl<T: Reply> Calls<'_, '_, T> {
                     self.spent.retries += 1;
                     text.clear();
                     calls.clear();
-                    main = MainText::new(T::MAIN);
+                    main = MainText::new(self.reply_type.main_field());
                     self.restart(&format!(
                         "{}; {} answers instead",
                         fallback.because, fallback.model
@@ -590,7 +571,7 @@ impl<T: Reply> Calls<'_, '_, T> {
 
     /// The error if a cost limit rules the fallback out. Its stream is then dropped before its first request.
     fn unpriced(&self, fallback: &Instead) -> Option<ModelError> {
-        let tracker = &self.ask.table.budget_tracker;
+        let tracker = &self.question.table.budget_tracker;
         let is_ruled_out = tracker.rules_out(fallback.price.as_ref());
         is_ruled_out.then(|| ModelError::Unpriced {
             detail: format!(
@@ -612,14 +593,14 @@ impl<T: Reply> Calls<'_, '_, T> {
         {
             let released = self.main[offset..end].to_owned();
             self.announced.push_str(&released);
-            self.ask.announce_chunk(self.step, offset, released);
+            self.question.announce_chunk(self.step, offset, released);
         }
     }
 
     pub(super) fn restart(&mut self, reason: &str) {
         self.main.clear();
         self.announced.clear();
-        self.ask.table.announce(Event::StepRestarted {
+        self.question.table.announce(Event::StepRestarted {
             step: self.step.to_owned(),
             reason: withhold_text(reason),
         });
@@ -635,17 +616,6 @@ enum Used {
     Tools(Exchange),
     /// The model replied, or the call failed.
     None(Result<Said, ModelError>),
-}
-
-/// Removes what the safety monitor withholds (M-09). A reply that cannot be checked is refused.
-fn apply_safety<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), ReplyError> {
-    let mut json = serde_json::to_value(&reply).map_err(|_| ReplyError::Refused)?;
-    let withheld = withhold(&mut json);
-    if withheld.is_empty() {
-        return Ok((reply, json, withheld));
-    }
-    let clean = T::deserialize(&json).map_err(|_| ReplyError::Refused)?;
-    Ok((clean, json, withheld))
 }
 
 fn reply_failure(error: &ReplyError, said: &Said) -> Failure {

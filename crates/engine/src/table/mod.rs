@@ -6,6 +6,7 @@ mod fingerprint;
 mod journaling;
 mod person;
 mod replay;
+mod reply_type;
 mod rescue;
 mod step;
 mod write_queue;

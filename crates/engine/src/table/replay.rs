@@ -29,7 +29,7 @@ pub(super) struct Replay {
 
 /// The recorded outcome of a step.
 pub(super) enum Known<'a> {
-    Finished(&'a FinishedStep),
+    Finished(&'a Arc<FinishedStep>),
     Failed(&'a FailedStep),
 }
 
@@ -87,7 +87,7 @@ impl Replay {
     }
 
     pub(super) fn step(&self, step: &str) -> Option<Known<'_>> {
-        let finished = self.finished.get(step).map(|step| Known::Finished(step));
+        let finished = self.finished.get(step).map(Known::Finished);
         finished.or_else(|| self.failed.get(step).map(|step| Known::Failed(step)))
     }
 

@@ -4,12 +4,12 @@
 use minijinja::value::{Serde, merge_maps};
 use serde_json::json;
 
-use super::calls::{Calls, Failure, Judged};
+use super::calls::{Calls, Failure};
+use super::reply_type::Judged;
 use super::step::{model_part, seed_for};
 use super::{Halt, SeatModel};
 use crate::event::Spent;
 use crate::model::{Ability, Message, Request, Speaker};
-use crate::reply::{Reply, additions, schema_for};
 use crate::safety::withhold_text;
 
 /// The model that puts invalid replies into their schema.
@@ -29,21 +29,21 @@ pub(super) struct Rescued {
 /// How many additions a message names.
 const MAX_NAMED: usize = 5;
 
-impl<T: Reply> Calls<'_, '_, T> {
+impl Calls<'_> {
     /// Puts the seat's words into the schema. If there are none, or the budget is spent, or the result contains anything that
     /// the seat has not said, the step fails with the seat's own failure.
     pub(super) async fn rescue(
         &mut self,
         mut said: Vec<String>,
         failure: Failure,
-    ) -> Result<Result<Judged<T>, Failure>, Halt> {
+    ) -> Result<Result<Judged, Failure>, Halt> {
         said.retain(|text| !text.trim().is_empty());
         said.dedup();
-        let table = self.ask.table;
+        let table = self.question.table;
         if said.is_empty() || !table.budget_tracker.has_left(&self.total()) {
             return Ok(Err(failure));
         }
-        let (seated, own) = table.seated(&self.ask.seat)?;
+        let (seated, own) = table.seated(&self.question.seat)?;
         let fast = table.deps.fast_model.clone().unwrap_or_else(|| FastModel {
             name: seated.model.clone(),
             seat_model: own.clone(),
@@ -51,7 +51,14 @@ impl<T: Reply> Calls<'_, '_, T> {
         let request = self.rescue_request(&fast, &said, &failure.reason)?;
         let sent = request.schema.clone().unwrap_or_default();
         self.restart(&format!("{} puts it into the required form", fast.name));
-        let mut calls = Calls::new(self.ask, &fast.seat_model, self.step, self.hash, &sent.json);
+        let mut calls = Calls::new(
+            self.question,
+            self.reply_type,
+            &fast.seat_model,
+            self.step,
+            self.hash,
+            &sent.json,
+        );
         let mut reply = calls.call(&request).await?;
         // Like every reply, an invalid one is requested once more.
         if reply.as_ref().is_ok_and(|said| calls.judge(said).is_err()) {
@@ -67,7 +74,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         (self.main, self.announced) = (calls.main, calls.announced);
         let outcome = judged.and_then(|judged| {
             let text = reply.map_or_else(|_| String::new(), |reply| reply.text);
-            let mut added = additions::<T>(&text, &said);
+            let mut added = self.reply_type.additions(&text, &said);
             added.truncate(MAX_NAMED);
             if added.is_empty() {
                 Ok(judged)
@@ -93,7 +100,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         said: &[String],
         fault: &str,
     ) -> Result<Request, Halt> {
-        let (table, seat) = (self.ask.table, &self.ask.seat);
+        let (table, seat) = (self.question.table, &self.question.seat);
         let ability = fast.seat_model.model.profile().ability;
         let context = json!({ "said": said, "fault": fault, "small": ability == Ability::Small });
         let context = minijinja::Value::from(Serde(context));
@@ -110,7 +117,7 @@ impl<T: Reply> Calls<'_, '_, T> {
                 tools: Vec::new(),
             }],
             images: Vec::new(),
-            schema: Some(schema_for::<T>(&self.ask.refinement, ability)),
+            schema: Some(self.reply_type.schema(&self.question.refinement, ability)),
             tools: None,
             // Copying needs no variety.
             temperature: 0.0,

@@ -7,14 +7,15 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Calls, Failure, Judged};
+use super::calls::{Calls, Failure};
 use super::replay::Known;
+use super::reply_type::{Judged, ReplyType, Rules};
 use super::{Halt, Missing, Table, fingerprint, lock};
 use crate::budget::Exhausted;
 use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
-use crate::reply::{Refinement, Reply, schema_for};
+use crate::reply::{Refinement, Reply};
 use crate::safety::{Withheld, withhold_text};
 use crate::tokens;
 use crate::tools::Toolbox;
@@ -31,15 +32,18 @@ pub struct Turn<T> {
     pub spent: Spent,
 }
 
-type Check<'t, T> = Box<dyn Fn(&T) -> Vec<String> + Send + Sync + 't>;
-type Render<'t, T> = Box<dyn Fn(&T) -> String + Send + Sync + 't>;
-
 /// Builder of one step: a question to a seat whose reply has the type `T`. [`Ask::send`] asks it.
 ///
 /// The step's name (`r2/skeptic/critique`) is its key in the journal and must be unique within a debate. A journaled step is
 /// replayed instead of asked, if its request has the same hash.
 #[must_use = "nothing is asked before `send`"]
 pub struct Ask<'t, T> {
+    question: Question<'t>,
+    rules: Rules<'t, T>,
+}
+
+/// A step without the type of its reply: its code is compiled once, not once per type.
+pub(super) struct Question<'t> {
     pub(super) table: &'t Table,
     pub(super) seat: String,
     verb: String,
@@ -51,13 +55,11 @@ pub struct Ask<'t, T> {
     images: Vec<Image>,
     is_last: bool,
     pub(super) toolbox: Option<Toolbox>,
-    pub(super) check: Check<'t, T>,
-    pub(super) demand: Check<'t, T>,
-    pub(super) render: Render<'t, T>,
 }
+
 impl<'t, T: Reply> Ask<'t, T> {
     pub(super) fn new(table: &'t Table, seat: &str, verb: &str) -> Self {
-        Self {
+        let question = Question {
             table,
             seat: seat.to_owned(),
             verb: verb.to_owned(),
@@ -69,96 +71,88 @@ impl<'t, T: Reply> Ask<'t, T> {
             images: Vec::new(),
             is_last: false,
             toolbox: None,
-            check: Box::new(|_| Vec::new()),
-            demand: Box::new(|_| Vec::new()),
-            render: Box::new(T::text),
-        }
+        };
+        let rules = Rules::default();
+        Self { question, rules }
     }
 
     pub fn in_round(mut self, round: u32) -> Self {
-        self.round = round;
+        self.question.round = round;
         self
     }
 
     /// A step outside the rounds, after `round`: its name begins with the phase.
     pub fn in_phase(mut self, phase: &'static str, round: u32) -> Self {
-        self.phase = Some(phase);
+        self.question.phase = Some(phase);
         self.in_round(round)
     }
 
     /// Marks the last step of a debate: it is written in one batch with the end, which must follow.
     pub fn last(mut self) -> Self {
-        self.is_last = true;
+        self.question.is_last = true;
         self
     }
 
     /// The template to render. `seat` and `small` are added to its context, and an empty `person` (words of a person) if it
     /// has none.
     pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
-        name.clone_into(&mut self.prompt);
-        self.context = minijinja::Value::from(Serde(context));
+        name.clone_into(&mut self.question.prompt);
+        self.question.context = minijinja::Value::from(Serde(context));
         self
     }
 
     /// Restricts properties of this name to these values.
     pub fn choices(mut self, property: &'static str, values: Vec<String>) -> Self {
-        self.refinement.choices.push((property, values));
+        self.question.refinement.choices.push((property, values));
         self
     }
 
     /// Makes properties of this name objects with exactly these keys.
     pub fn keys(mut self, property: &'static str, keys: Vec<String>) -> Self {
-        self.refinement.keys.push((property, keys));
+        self.question.refinement.keys.push((property, keys));
         self
     }
 
     /// Leaves a property out of the schema; its type needs a default.
     pub fn without(mut self, property: &'static str) -> Self {
-        self.refinement.omitted.push(property);
+        self.question.refinement.omitted.push(property);
         self
     }
 
     /// Rules without which a reply is unusable. A violation is sent back once; if it persists, the step fails.
     pub fn demand(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
-        self.demand = Box::new(rule);
+        self.rules.demand = Box::new(rule);
         self
     }
 
     /// Images to send with the question.
     pub fn images(mut self, images: &[Image]) -> Self {
-        self.images = images.to_vec();
+        self.question.images = images.to_vec();
         self
     }
 
     /// The seat may call these tools before it replies (M-15).
     pub fn tools(mut self, toolbox: Option<Toolbox>) -> Self {
-        self.toolbox = toolbox;
+        self.question.toolbox = toolbox;
         self
     }
 
     /// Makes lists of this name have exactly `count` items.
     pub fn items(mut self, property: &'static str, count: usize) -> Self {
-        self.refinement.items.push((property, count));
+        self.question.refinement.items.push((property, count));
         self
     }
 
     /// Rules that a reply should keep. A violation is sent back once; if it persists, the reply is kept with a remark.
     pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
-        self.check = Box::new(rule);
+        self.rules.check = Box::new(rule);
         self
     }
 
     /// Renders the turn's text if that takes more than the reply itself. The text must begin with the main field.
     pub fn read_as(mut self, render: impl Fn(&T) -> String + Send + Sync + 't) -> Self {
-        self.render = Box::new(render);
+        self.rules.render = Box::new(render);
         self
-    }
-
-    fn step(&self) -> String {
-        match self.phase {
-            Some(phase) => format!("{phase}/{}/{}", self.seat, self.verb),
-            None => format!("r{}/{}/{}", self.round, self.seat, self.verb),
-        }
     }
 
     /// Asks the seat, or replays the step from the journal. `None` if the step failed: the seat is absent for this step, and
@@ -167,9 +161,34 @@ impl<'t, T: Reply> Ask<'t, T> {
     /// # Errors
     /// Every [`Halt`] but `OtherSetup` and `Waiting`.
     pub async fn send(self) -> Result<Option<Turn<T>>, Halt> {
+        let Some(step) = self.question.send(&self.rules).await? else {
+            return Ok(None);
+        };
+        let reply = T::deserialize(&step.reply).map_err(|error| JournalError::Corrupt {
+            detail: format!("step '{}': {error}", step.call.step),
+        })?;
+        Ok(Some(Turn {
+            reply,
+            text: step.text.clone(),
+            remarks: step.remarks.clone(),
+            withheld: step.withheld.clone(),
+            spent: step.call.spent,
+        }))
+    }
+}
+
+impl Question<'_> {
+    fn step(&self) -> String {
+        match self.phase {
+            Some(phase) => format!("{phase}/{}/{}", self.seat, self.verb),
+            None => format!("r{}/{}/{}", self.round, self.seat, self.verb),
+        }
+    }
+
+    async fn send(&self, reply_type: &dyn ReplyType) -> Result<Option<Arc<FinishedStep>>, Halt> {
         let table = self.table;
         let (seated, seat_model) = table.seated(&self.seat)?;
-        let request = self.request(seated)?;
+        let request = self.request(seated, reply_type)?;
         let step = self.step();
         let hash = fingerprint::of(&seated.model, &request);
         lock(&table.stats).steps += 1;
@@ -194,7 +213,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         });
         let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
-        let mut calls = Calls::new(&self, seat_model, &step, &hash, &sent.json);
+        let mut calls = Calls::new(self, reply_type, seat_model, &step, &hash, &sent.json);
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
         let notices = std::mem::take(&mut calls.notices);
@@ -230,7 +249,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         self.conclude(call, outcome, origin, &announced).await
     }
 
-    fn request(&self, seated: &Seated) -> Result<Request, Halt> {
+    fn request(&self, seated: &Seated, reply_type: &dyn ReplyType) -> Result<Request, Halt> {
         let no_words = Vec::<Words>::new();
         // Later maps take precedence.
         let context = merge_maps([
@@ -254,7 +273,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 .filter(|message| !message.text.is_empty())
                 .collect(),
             images: self.images.clone(),
-            schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
+            schema: Some(reply_type.schema(&self.refinement, seated.ability)),
             tools: self.toolbox.as_ref().map(Toolbox::offered),
             temperature: seated.seat.temperature,
             max_output_tokens: seated.seat.max_output_tokens,
@@ -262,25 +281,14 @@ impl<'t, T: Reply> Ask<'t, T> {
         })
     }
 
-    fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
+    fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Arc<FinishedStep>>, Halt> {
         match known {
             Known::Finished(step) if step.call.request != hash => {
                 let step = step.call.step.clone();
                 let _ = self.table.drifted.set(step.clone());
                 Err(Halt::Drift { step })
             }
-            Known::Finished(step) => {
-                let reply = T::deserialize(&step.reply).map_err(|error| JournalError::Corrupt {
-                    detail: format!("step '{}': {error}", step.call.step),
-                })?;
-                Ok(Some(Turn {
-                    reply,
-                    text: step.text.clone(),
-                    remarks: step.remarks.clone(),
-                    withheld: step.withheld.clone(),
-                    spent: step.call.spent,
-                }))
-            }
+            Known::Finished(step) => Ok(Some(Arc::clone(step))),
             Known::Failed(step) => {
                 self.mark_missing(&step.call.step, &step.reason);
                 Ok(None)
@@ -289,14 +297,22 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 
     /// Journals an earlier reply to the same request again, at its place in the debate as it is played now.
-    async fn reuse(&self, notes: Vec<Event>, step: FinishedStep) -> Result<Option<Turn<T>>, Halt> {
+    async fn reuse(
+        &self,
+        notes: Vec<Event>,
+        step: FinishedStep,
+    ) -> Result<Option<Arc<FinishedStep>>, Halt> {
         self.table.flush().await?;
-        let turn = self.recall(&Known::Finished(&step), &step.call.request)?;
         for note in notes {
             self.table.record(note).await?;
         }
-        self.record(Event::StepFinished(Arc::new(step))).await?;
-        Ok(turn)
+        self.finish(step).await
+    }
+
+    async fn finish(&self, step: FinishedStep) -> Result<Option<Arc<FinishedStep>>, Halt> {
+        let step = Arc::new(step);
+        self.record(Event::StepFinished(Arc::clone(&step))).await?;
+        Ok(Some(step))
     }
 
     fn mark_missing(&self, step: &str, reason: &str) {
@@ -313,32 +329,27 @@ impl<'t, T: Reply> Ask<'t, T> {
     async fn conclude(
         &self,
         call: Call,
-        outcome: Result<Judged<T>, Failure>,
+        outcome: Result<Judged, Failure>,
         origin: Origin,
         announced: &str,
-    ) -> Result<Option<Turn<T>>, Halt> {
+    ) -> Result<Option<Arc<FinishedStep>>, Halt> {
         match outcome {
-            Ok(Judged {
-                mut turn,
-                json,
-                cuts,
-            }) => {
-                turn.remarks.extend(cuts);
-                turn.spent = call.spent;
-                self.announce_rest(&call.step, &turn.text, announced);
-                let finished = FinishedStep {
+            Ok(judged) => {
+                self.announce_rest(&call.step, &judged.text, announced);
+                let mut remarks = judged.remarks;
+                remarks.extend(judged.cuts);
+                let step = FinishedStep {
                     call,
-                    reply: json,
-                    text: turn.text.clone(),
-                    remarks: turn.remarks.clone(),
-                    withheld: turn.withheld.clone(),
+                    reply: judged.json,
+                    text: judged.text,
+                    remarks,
+                    withheld: judged.withheld,
                     instead_of: origin.instead_of,
                     rescued_by: origin.rescued_by,
                     reused: false,
                     notices: origin.notices,
                 };
-                self.record(Event::StepFinished(Arc::new(finished))).await?;
-                Ok(Some(turn))
+                self.finish(step).await
             }
             Err(failure) => {
                 self.mark_missing(&call.step, &failure.reason);

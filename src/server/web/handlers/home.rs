@@ -15,12 +15,12 @@ use roundtable_engine::protocols;
 
 use super::super::Choice;
 use super::super::debates::Row;
-use super::super::estimate::UsageEstimate;
 use super::super::fields::{FieldGroup, protocol_input};
 use super::super::home::{
     CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title,
 };
 use super::super::routes::{frame, page, redirect_to_debate};
+use crate::estimate::UsageEstimate;
 use crate::failure::{Failure, Fault};
 use crate::format::short;
 use crate::models::{Discovery, discover_within};

@@ -52,29 +52,34 @@ impl UsageEstimate {
         }
     }
 
+    /// `9 calls, 19,000 tokens`
+    pub(crate) fn size_text(self) -> String {
+        let tokens = grouped(rounded(self.usage.total()));
+        format!("{} calls, {tokens} tokens", self.calls)
+    }
+
+    pub(crate) fn cost(self, price: &Price) -> Money {
+        price.of(self.usage)
+    }
+
+    /// `$0.04`
+    pub(crate) fn cost_text(self, price: Option<&Price>) -> String {
+        match price.map(|price| self.cost(price)) {
+            Some(Money::ZERO) => "free".to_owned(),
+            Some(cost) => format!("${:.2}", cost.dollars().max(0.01)),
+            None => "price unknown".to_owned(),
+        }
+    }
+
     /// `About 9 calls, 19,000 tokens, $0.04`
     pub(crate) fn to_text(self, price: Option<&Price>) -> String {
-        let cost = match price {
-            Some(price) => {
-                let cost = price.of(self.usage);
-                if cost == Money::ZERO {
-                    "free".to_owned()
-                } else {
-                    format!("${:.2}", cost.dollars().max(0.01))
-                }
-            }
-            None => "price unknown".to_owned(),
-        };
         let basis = match self.basis {
             Basis::Earlier(1) => " (based on the last debate)",
             Basis::Earlier(_) => " (based on recent debates)",
             Basis::RuleOfThumb => "",
         };
-        format!(
-            "About {} calls, {} tokens, {cost}{basis}",
-            self.calls,
-            grouped(rounded(self.usage.total()))
-        )
+        let (size, cost) = (self.size_text(), self.cost_text(price));
+        format!("About {size}, {cost}{basis}")
     }
 }
 

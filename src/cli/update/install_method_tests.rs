@@ -1,0 +1,69 @@
+use super::*;
+
+fn method(path: &str) -> &'static str {
+    InstallMethod::by_path(Path::new(path), false, false).name()
+}
+
+#[test]
+fn the_path_tells_how_it_was_installed() {
+    for (path, expected) in [
+        ("/home/ada/.cargo/bin/roundtable", "cargo"),
+        (
+            "/home/ada/src/roundtable/target/release/roundtable",
+            "source",
+        ),
+        (
+            "/home/ada/.local/share/uv/tools/roundtable/bin/roundtable",
+            "uv",
+        ),
+        (
+            "/home/ada/.local/pipx/venvs/roundtable/bin/roundtable",
+            "pipx",
+        ),
+        (
+            "/usr/lib/python3/site-packages/roundtable/bin/roundtable",
+            "pip",
+        ),
+        ("/usr/lib/node_modules/roundtable/bin/roundtable", "npm"),
+        ("/usr/local/bin/roundtable", "unknown"),
+        ("/opt/roundtable/roundtable", "unknown"),
+        ("roundtable", "unknown"),
+    ] {
+        assert_eq!(method(path), expected, "{path}");
+    }
+}
+
+/// Only the exact folders count, not names that contain them.
+#[test]
+fn similar_paths_are_unknown() {
+    for path in [
+        "/home/ada/.cargo/bin/tools/roundtable",
+        "/home/ada/my.cargo/bin/roundtable",
+        "/srv/node_modules_old/roundtable",
+        "/srv/target/roundtable",
+        "/home/ada/.local/share/uv/tools/other/bin/roundtable",
+    ] {
+        assert_eq!(method(path), "unknown", "{path}");
+    }
+}
+
+#[test]
+fn a_package_is_believed_only_with_its_marks() {
+    let by = |path: &str, is_python, is_deb| {
+        InstallMethod::by_path(Path::new(path), is_python, is_deb).name()
+    };
+    assert_eq!(by("/usr/bin/roundtable", false, true), "deb");
+    assert_eq!(by("/usr/bin/roundtable", false, false), "unknown");
+    assert_eq!(by("/usr/local/bin/roundtable", false, true), "unknown");
+    assert_eq!(by("/srv/env/bin/roundtable", true, false), "pip");
+}
+
+/// `pyvenv.cfg` marks a Python environment.
+#[test]
+fn a_python_environment_is_found_by_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("bin/roundtable");
+    assert_eq!(InstallMethod::of(&program), InstallMethod::Unknown);
+    std::fs::write(folder.path().join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+    assert_eq!(InstallMethod::of(&program), InstallMethod::Pip);
+}
