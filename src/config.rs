@@ -31,7 +31,7 @@ pub(crate) use command::{
     Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
 };
 pub(crate) use edit::{Edit, add_preset, remove_preset, set};
-#[cfg(test)]
+#[cfg(any(feature = "local", test))]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};

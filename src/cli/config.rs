@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::config::{self, Environment, Origin};
 
-use super::{config_programs, output};
+use super::{output, programs};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -165,9 +165,9 @@ pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
         }
         Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
         Some(Command::Enable { name, yes }) => {
-            config_programs::enable(app, &name, yes, args.json)?;
+            programs::enable(app, &name, yes, args.json)?;
         }
-        Some(Command::Disable { name }) => config_programs::disable(app, &name, args.json)?,
+        Some(Command::Disable { name }) => programs::disable(app, &name, args.json)?,
         Some(Command::Algorithms) => algorithms(app, args.json)?,
         Some(Command::Path | Command::Trust { .. } | Command::Untrust { .. }) => {
             let done = run_without_file(app.config.source.as_deref(), &args);

@@ -1,6 +1,5 @@
 //! `roundtable models`
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
@@ -8,12 +7,13 @@ use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Dialectic;
 use serde_json::json;
 
-use crate::format::per_million;
+use crate::format::{per_million, size};
 use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
-use super::output;
+use super::{output, programs};
 use crate::app_context::AppContext;
-use crate::config::{ModelName, ProgramPreset, find_program};
+use crate::config::ModelName;
+use crate::embedded::EmbeddedModel;
 use crate::failure::Failure;
 use crate::setup::{no_model, proposed_models};
 
@@ -47,8 +47,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "deliberate": tier(found.deliberate.as_ref()),
             "fast": tier(found.fast.as_ref()),
             "embedder": app.embedder_name(),
+            "embedded": app.local.list(),
             "found": findings,
-            "programs": programs(app),
+            "programs": programs::list(app),
             "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
@@ -82,7 +83,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 ));
             }
         }
-        print_programs(app);
+        for line in embedded(&app.local.list()) {
+            output::line(&line);
+        }
+        programs::print(app);
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
@@ -98,56 +102,26 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command-line agents that are installed here or enabled. They are never chosen by themselves.
-fn programs(app: &AppContext) -> Vec<Program> {
-    let presets = ProgramPreset::all().iter().filter_map(|preset| {
-        let path = preset.find(&app.environment);
-        let is_enabled = app.config.providers.contains_key(&preset.name);
-        (path.is_some() && !is_enabled).then(|| Program {
-            provider: preset.name.clone(),
-            path,
-            enabled: false,
-        })
-    });
-    let enabled = app.config.providers.values().filter_map(|provider| {
-        let command = provider.command.as_ref()?;
-        Some(Program {
-            provider: provider.name.clone(),
-            path: find_program(&command.program, command.search_path.as_deref()),
-            enabled: true,
-        })
-    });
-    enabled.chain(presets).collect()
-}
-
-#[derive(serde::Serialize)]
-struct Program {
-    provider: String,
-    /// `None` if it is not installed.
-    path: Option<PathBuf>,
-    enabled: bool,
-}
-
-fn print_programs(app: &AppContext) {
-    let programs = programs(app);
-    if programs.is_empty() {
-        return;
+fn embedded(models: &[EmbeddedModel]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !models.is_empty() {
+        lines.push("\nEmbedded models (--model local:NAME):".to_owned());
     }
-    output::line("\nPrograms (used only if you name them):");
-    for program in programs {
-        let path = program.path.map(|path| path.display().to_string());
-        let note = match (path, program.enabled) {
-            (Some(path), true) => format!("{path}, enabled: --model {}:…", program.provider),
-            (Some(path), false) => {
-                format!(
-                    "{path}; to use it: roundtable config enable {}",
-                    program.provider
-                )
-            }
-            (None, _) => "enabled, but not found on the PATH".to_owned(),
-        };
-        output::line(&format!("  {:<12} {note}", program.provider));
+    for model in models {
+        let mut parts = vec![size(model.bytes)];
+        if model.memory > 0 {
+            parts.push(format!("{} of memory", size(model.memory)));
+        }
+        parts.push(match &model.file {
+            Some(path) => path.display().to_string(),
+            None => "not downloaded".to_owned(),
+        });
+        if model.is_auto {
+            parts.push("used by local:auto".to_owned());
+        }
+        lines.push(format!("  {:<28} {}", model.name, parts.join(", ")));
     }
+    lines
 }
 
 /// The seats of `ask` that get another model than their tier, because the cast prefers one that the server has.

@@ -351,7 +351,7 @@ fn choose<'l>(
 
 fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
     const KEYS: &str = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
-    const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:32b";
+    const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:4b-instruct (with 32 GB of memory qwen3:30b-a3b)";
     let Some(choice) = &discovery.deliberate else {
         return Some(match &discovery.unavailable {
             None => format!("no model found: {KEYS}, or {OLLAMA}"),

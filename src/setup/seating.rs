@@ -1,6 +1,6 @@
 //! Chooses the model of each seat and says why.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::{Cast, Seat, Tier};
@@ -185,7 +185,7 @@ async fn seat(
             ability,
         });
     }
-    warn_if_demo(&seating, progress);
+    say_remarks(&seating, progress);
     Ok(seating)
 }
 
@@ -284,14 +284,13 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
     }
 }
 
-fn warn_if_demo(seating: &Seating, progress: &ProgressSink) {
-    let demo = seating
+fn say_remarks(seating: &Seating, progress: &ProgressSink) {
+    let models: BTreeSet<&str> = seating
         .seated
         .iter()
-        .find_map(|seated| embedded::demo_model(&seated.model));
-    if let Some(name) = demo {
-        (progress.say)(&format!(
-            "{name} can write sentences but cannot reason: this shows how a debate runs, not what it can find out."
-        ));
+        .map(|seated| seated.model.as_str())
+        .collect();
+    for remark in models.into_iter().filter_map(embedded::remark) {
+        (progress.say)(&remark);
     }
 }

@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -319,7 +320,7 @@ fn debater(home: &Home) -> String {
         let reply = json!({ "structured": serde_json::from_str::<Value>(&good(&request, 1)).unwrap(), "usage": { "in": 11, "out": 7 } });
         home.write(&format!("replies/{schema}"), &reply.to_string());
         let file = home.path().join("replies").join(schema);
-        script.push_str(&format!("*'\"{field}\"'*) cat '{}' ;;\n", file.display()));
+        writeln!(script, "*'\"{field}\"'*) cat '{}' ;;", file.display()).unwrap();
     }
     script + "esac\n"
 }

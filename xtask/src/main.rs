@@ -20,10 +20,13 @@ mod folders;
 mod install;
 mod install_plan;
 mod libclang;
+mod notices;
+mod other_models;
 mod probe;
 mod requirements;
 mod sbom;
 mod spdx;
+mod static_build;
 mod tasks;
 
 use std::io::Write as _;

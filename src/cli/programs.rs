@@ -1,4 +1,4 @@
-//! `roundtable config enable` and `disable`: command-line agents as providers, in the user's own configuration.
+//! Command-line agents as providers: `roundtable config enable` and `disable`, and the list of `roundtable models`.
 
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{config, output};
 use crate::app_context::AppContext;
-use crate::config::{ProgramPreset, add_preset, default_path, remove_preset};
+use crate::config::{ProgramPreset, add_preset, default_path, find_program, remove_preset};
 use crate::failure::Failure;
 
 pub(super) fn enable(
@@ -110,4 +110,56 @@ fn confirmed() -> Result<bool, Failure> {
         .read_line(&mut answer)
         .map_err(|error| Failure::other(format!("cannot read standard input: {error}")))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// The command-line agents that are installed here or enabled. They are never chosen by themselves.
+pub(super) fn list(app: &AppContext) -> Vec<Program> {
+    let presets = ProgramPreset::all().iter().filter_map(|preset| {
+        let path = preset.find(&app.environment);
+        let is_enabled = app.config.providers.contains_key(&preset.name);
+        (path.is_some() && !is_enabled).then(|| Program {
+            provider: preset.name.clone(),
+            path,
+            enabled: false,
+        })
+    });
+    let enabled = app.config.providers.values().filter_map(|provider| {
+        let command = provider.command.as_ref()?;
+        Some(Program {
+            provider: provider.name.clone(),
+            path: find_program(&command.program, command.search_path.as_deref()),
+            enabled: true,
+        })
+    });
+    enabled.chain(presets).collect()
+}
+
+#[derive(serde::Serialize)]
+pub(super) struct Program {
+    provider: String,
+    /// `None` if it is not installed.
+    path: Option<PathBuf>,
+    enabled: bool,
+}
+
+pub(super) fn print(app: &AppContext) {
+    let programs = list(app);
+    if programs.is_empty() {
+        return;
+    }
+    output::line("\nPrograms (used only if you name them):");
+    for program in programs {
+        let path = program.path.map(|path| path.display().to_string());
+        let note = match (path, program.enabled) {
+            (Some(path), true) => format!("{path}, enabled: --model {}:…", program.provider),
+            (Some(path), false) => {
+                format!(
+                    "{path}; to use it: roundtable config enable {}",
+                    program.provider
+                )
+            }
+            (None, _) => "enabled, but not found on the PATH".to_owned(),
+        };
+        output::line(&format!("  {:<12} {note}", program.provider));
+    }
 }
