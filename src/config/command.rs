@@ -321,14 +321,11 @@ pub(super) fn read(section: &mut Section<'_, '_>, line: usize) -> Option<Command
     (section.reader.faults.len() == faults_before).then_some(spec)
 }
 
-fn pick<'k, T: Clone>(
+fn pick<'k, T: Clone + 'k>(
     own: Option<&Given<T>>,
     preset: Option<&'k Keys>,
     key: impl Fn(&'k Keys) -> &'k Option<Given<T>>,
-) -> Option<T>
-where
-    T: 'k,
-{
+) -> Option<T> {
     let of_preset = || preset.and_then(|keys| key(keys).as_ref());
     own.map(|given| given.value.clone())
         .or_else(|| of_preset().map(|given| given.value.clone()))

@@ -178,18 +178,18 @@ impl Call {
         finished: &Finished,
         read: Result<Reply, Unreadable>,
     ) -> Result<String, ModelError> {
-        let reported = read.as_ref().ok().and_then(|reply| reply.error.clone());
+        let reported = read.as_ref().ok().and_then(|reply| reply.error.as_deref());
         if reported.is_some() || !finished.status.success() {
             return Err(self.failure(finished, reported));
         }
         let truncated = || {
             self.interrupted(&format!(
                 "the program ended in the middle of its reply{}",
-                self.last_words(finished)
+                last_words(finished)
             ))
         };
         let failed = |why: String| ModelError::Program {
-            detail: self.detail(&format!("{why}{}", self.last_words(finished))),
+            detail: self.detail(&format!("{why}{}", last_words(finished))),
         };
         match read {
             Err(Unreadable::Truncated) => Err(truncated()),
@@ -201,7 +201,7 @@ impl Call {
             Ok(Reply {
                 text: Some(text), ..
             }) if !text.trim().is_empty() => Ok(text),
-            Ok(_) => Err(self.failure(finished, Some("it printed no reply".to_owned()))),
+            Ok(_) => Err(self.failure(finished, Some("it printed no reply"))),
         }
     }
 
@@ -210,16 +210,13 @@ impl Call {
     }
 
     /// The program reported an error or exited with one.
-    fn failure(&self, finished: &Finished, reported: Option<String>) -> ModelError {
+    fn failure(&self, finished: &Finished, reported: Option<&str>) -> ModelError {
         let stdout = String::from_utf8_lossy(tail(&finished.stdout));
         let stderr = String::from_utf8_lossy(&finished.stderr);
-        let said = format!(
-            "{}\n{stderr}\n{stdout}",
-            reported.as_deref().unwrap_or_default()
-        );
+        let said = format!("{}\n{stderr}\n{stdout}", reported.unwrap_or_default());
         let said = said.to_lowercase();
         let says_any = |texts: &[String]| texts.iter().any(|text| said.contains(text));
-        let shown = [reported.as_deref().unwrap_or_default(), &stderr, &stdout]
+        let shown = [reported.unwrap_or_default(), &stderr, &stdout]
             .into_iter()
             .map(last_line)
             .find(|text| !text.is_empty())
@@ -248,18 +245,18 @@ impl Call {
         }
     }
 
-    /// The end of standard error, to append to a message.
-    fn last_words(&self, finished: &Finished) -> String {
-        let text = last_line(&String::from_utf8_lossy(&finished.stderr));
-        if text.is_empty() {
-            text
-        } else {
-            format!("; it said: {text}")
-        }
-    }
-
     fn detail(&self, text: &str) -> String {
         self.errors.detail(&self.request.model, text)
+    }
+}
+
+/// The end of standard error, to append to a message.
+fn last_words(finished: &Finished) -> String {
+    let text = last_line(&String::from_utf8_lossy(&finished.stderr));
+    if text.is_empty() {
+        text
+    } else {
+        format!("; it said: {text}")
     }
 }
 
