@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::format::{per_million, size};
 use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
-use super::output;
+use super::{output, programs};
 use crate::app_context::AppContext;
 use crate::config::ModelName;
 use crate::embedded::EmbeddedModel;
@@ -52,6 +52,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "found": findings,
             "families": families(&found),
             "left_out": found.left_out,
+            "programs": programs::list(app),
             "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
@@ -92,6 +93,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         for line in embedded(&app.local.list()) {
             output::line(&line);
         }
+        programs::print(app);
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
