@@ -46,10 +46,6 @@ pub(crate) enum Fetching {
 }
 
 /// One of the models that the program can run itself, for listings.
-#[cfg_attr(
-    not(feature = "local"),
-    expect(dead_code, reason = "without the embedded model there are none")
-)]
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct EmbeddedModel {
     pub name: &'static str,

@@ -216,7 +216,10 @@ fn is_private_host(url: &str) -> bool {
         match bare.parse() {
             Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
             Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
-            Err(_) => host == "localhost" || !host.contains('.') || host.ends_with(".local"),
+            Err(_) => {
+                let domain = host.rsplit_once('.').map(|(_, domain)| domain);
+                domain.is_none_or(|domain| domain.eq_ignore_ascii_case("local"))
+            }
         }
     })
 }

@@ -122,6 +122,11 @@ pub(crate) enum RegistryError {
     NotBuiltIn,
 }
 
+/// The family of a model: `claude`.
+pub(crate) fn family(name: &ModelName) -> String {
+    families::Families::built_in().of(name.model())
+}
+
 impl ModelRegistry {
     pub(crate) fn new(
         config: &Config,
@@ -346,11 +351,6 @@ impl ModelRegistry {
             Ok(usable(list))
         };
         handle.list.get(|| fetch.boxed()).await
-    }
-
-    /// The family of a model: `claude`.
-    pub(crate) fn family(&self, name: &ModelName) -> String {
-        families::Families::built_in().of(name.model())
     }
 
     /// `None` if the price is not known.

