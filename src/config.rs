@@ -3,12 +3,14 @@
 //! All unknown keys and invalid values of a file are reported at once, with file, line and the nearest valid key. Nothing
 //! outside this module reads the environment. API keys are [`Secret`]s, which cannot be printed.
 
+mod command;
 mod constitution;
 mod document;
 mod edit;
 mod environment;
 mod name;
 mod network;
+mod presets;
 mod protocols;
 mod provider;
 mod sections;
@@ -25,13 +27,18 @@ use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::dealing::Diversity;
 
-pub(crate) use edit::{Edit, set};
+pub(crate) use command::{
+    Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
+};
+pub(crate) use edit::{Edit, add_preset, remove_preset, set};
 #[cfg(any(feature = "local", test))]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
 pub(crate) use network::{Network, is_loopback, is_secure_url};
+pub(crate) use presets::Quirk;
 pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
@@ -65,6 +72,7 @@ pub(crate) struct Config {
     pub convergence: Thresholds,
     pub data: Data,
     pub local: Local,
+    pub seating: Seating,
     pub server: Server,
     /// The address that `roundtable update` asks for the newest release.
     pub release_feed: Option<String>,
@@ -205,6 +213,26 @@ pub(crate) struct Local {
     pub fallback: bool,
 }
 
+/// How models are dealt to seats (C-04).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seating {
+    pub diversity: Diversity,
+    /// A model costs at most this many times as much as the first one of its tier.
+    pub max_price_ratio: f64,
+    /// Whether local and hosted models sit at one table.
+    pub mix_local: bool,
+}
+
+impl Default for Seating {
+    fn default() -> Self {
+        Self {
+            diversity: Diversity::default(),
+            max_price_ratio: 2.0,
+            mix_local: false,
+        }
+    }
+}
+
 /// Access to `roundtable serve`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Server {
@@ -290,6 +318,14 @@ pub(crate) enum ConfigError {
         "no folder for trusted configurations: the home folder is unknown. Pass the file with --config"
     )]
     NoHome,
+    #[error(
+        "[{section}] has settings of its own, such as {key}: remove the section from {}", path.display()
+    )]
+    OwnSettings {
+        path: PathBuf,
+        section: String,
+        key: String,
+    },
     #[error("cannot write the configuration {}: {source}", path.display())]
     Unwritable {
         path: PathBuf,
@@ -420,6 +456,13 @@ impl Config {
     /// Parses `provider:model` with a known provider.
     pub(crate) fn model_name(&self, text: &str) -> Result<ModelName, NameError> {
         ModelName::parse(text, self.providers.keys().map(String::as_str))
+    }
+
+    /// The providers that the file has no section for, in the order in which discovery prefers them.
+    pub(crate) fn unconfigured(&self) -> impl Iterator<Item = &Provider> {
+        let names = presets::presets().iter();
+        let providers = names.filter_map(|preset| self.providers.get(&preset.name));
+        providers.filter(|provider| !provider.configured)
     }
 
     /// The timeout of one attempt at a call to this provider.

@@ -240,9 +240,9 @@ impl From<RegistryError> for Failure {
         match error {
             RegistryError::Name(error) => error.into(),
             RegistryError::NoEmbedder { .. } => Self::usage(error.to_string()),
-            RegistryError::NoKey { .. } | RegistryError::NotBuiltIn => {
-                Self::no_model(error.to_string())
-            }
+            RegistryError::NoKey { .. }
+            | RegistryError::NoAddress { .. }
+            | RegistryError::NotBuiltIn => Self::no_model(error.to_string()),
         }
     }
 }

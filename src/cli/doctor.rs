@@ -48,11 +48,15 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     add(store(app).await);
     add(embedder(app, is_verbose).await);
     let found = discover(&app.models, &ModelPreferences::default(), Search::FirstFit).await;
-    let chosen: BTreeSet<ModelName> = [&found.deliberate, &found.fast]
+    let mut chosen: BTreeSet<ModelName> = [&found.deliberate, &found.fast]
         .into_iter()
         .flatten()
         .map(|choice| choice.model.clone())
         .collect();
+    let mut families = BTreeSet::new();
+    let firsts = found.offers.iter();
+    let firsts = firsts.filter(|offer| families.insert((&offer.family, offer.model.provider())));
+    chosen.extend(firsts.map(|offer| offer.model.clone()));
     if chosen.is_empty() {
         let reason = found.unavailable.clone();
         add(Check {
@@ -64,6 +68,13 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         add(Check {
             part: "model".into(),
             outcome: Err(substitution),
+            advice: None,
+        });
+    }
+    for reason in &found.left_out {
+        add(Check {
+            part: "provider".into(),
+            outcome: Err(reason.clone()),
             advice: None,
         });
     }

@@ -1,5 +1,6 @@
 //! `roundtable models`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::format::{per_million, size};
 use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
-use super::output;
+use super::{output, programs};
 use crate::app_context::AppContext;
 use crate::config::ModelName;
 use crate::embedded::EmbeddedModel;
@@ -49,6 +50,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "embedder": app.embedder_name(),
             "embedded": app.local.list(),
             "found": findings,
+            "families": families(&found),
+            "left_out": found.left_out,
+            "programs": programs::list(app),
             "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
@@ -69,8 +73,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             }
         }
         output::line(&format!("{:<11} {}", "embedder", app.embedder_name()));
-        for (seat, model) in preferred(app, &found).await? {
-            output::line(&format!("{seat:<11} {model}: the cast of `ask` prefers it"));
+        for (seat, model, why) in seats_of_ask(app, &found).await? {
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            output::line(&format!("{seat:<11} {model} in `ask`{why}"));
+        }
+        for reason in &found.left_out {
+            output::line(&format!("left out    {reason}"));
         }
         output::line("\nFound:");
         for finding in &found.findings {
@@ -85,6 +93,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         for line in embedded(&app.local.list()) {
             output::line(&line);
         }
+        programs::print(app);
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
@@ -122,24 +131,28 @@ fn embedded(models: &[EmbeddedModel]) -> Vec<String> {
     lines
 }
 
-/// The seats of `ask` that get another model than their tier, because the cast prefers one that the server has.
-async fn preferred(
+/// The seats of `ask` that get another model than their tier.
+async fn seats_of_ask(
     app: &AppContext,
     found: &Discovery,
-) -> Result<Vec<(String, ModelName)>, Failure> {
-    let mut cast = Cast::load(&app.data, Dialectic::CAST)?;
-    cast.seats.retain(|seat| seat.prefers.is_some());
+) -> Result<Vec<(String, ModelName, Option<String>)>, Failure> {
+    let cast = Cast::load(&app.data, Dialectic::CAST)?;
     let tiers: Vec<&ModelName> = [&found.deliberate, &found.fast]
         .into_iter()
         .flatten()
         .map(|choice| &choice.model)
         .collect();
-    if tiers.is_empty() || cast.seats.is_empty() {
-        return Ok(Vec::new());
+    let mut proposed = proposed_models(app, &cast).await;
+    proposed.retain(|(_, model, _)| !tiers.contains(&model));
+    Ok(proposed)
+}
+
+/// The families that can take seats, each with its models.
+fn families(found: &Discovery) -> BTreeMap<&str, BTreeSet<String>> {
+    let mut families: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for offer in &found.offers {
+        let models = families.entry(&offer.family).or_default();
+        models.insert(offer.model.to_string());
     }
-    let proposed = proposed_models(app, &cast).await;
-    Ok(proposed
-        .into_iter()
-        .filter(|(_, model)| !tiers.contains(&model))
-        .collect())
+    families
 }

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 
+use super::command::{self, CommandSpec};
 use super::document::{Given, Reader, SECONDS, Section};
 use super::environment::{Environment, Secret};
 use super::name::ModelName;
+use super::presets::{Preset, Quirk, presets};
 
 /// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,10 +23,12 @@ pub(crate) enum Kind {
     Ollama,
     /// The embedded model.
     Local,
+    /// A program that reads a prompt and prints a reply.
+    Command,
 }
 
 impl Kind {
-    /// In the order of C-04, in which discovery prefers them.
+    /// The built-in providers, in the order of C-04, in which discovery prefers them.
     pub(crate) const ALL: [Self; 5] = [
         Self::Anthropic,
         Self::OpenAi,
@@ -31,7 +37,7 @@ impl Kind {
         Self::Local,
     ];
 
-    /// The kinds that a file can name.
+    /// The kinds of HTTP providers that a file can name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.filter(|kind| *kind != Self::Local)
@@ -44,54 +50,13 @@ impl Kind {
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::Local => "local",
+            Self::Command => "command",
         }
     }
 
-    /// The URL of the official service, or of a local server.
-    fn default_url(self) -> &'static str {
-        match self {
-            Self::OpenAi => "https://api.openai.com/v1",
-            Self::Anthropic => "https://api.anthropic.com",
-            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
-            Self::Ollama => "http://127.0.0.1:11434",
-            Self::Local => "",
-        }
-    }
-
-    /// The usual environment variables for the key of the official service.
-    fn key_variables(self) -> &'static [&'static str] {
-        match self {
-            Self::OpenAi => &["OPENAI_API_KEY"],
-            Self::Anthropic => &["ANTHROPIC_API_KEY"],
-            Self::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            Self::Ollama | Self::Local => &[],
-        }
-    }
-
-    /// Whether the key of the official service may be sent to this address: to a host of that company, encrypted.
-    fn is_vendor_address(self, url: &str) -> bool {
-        let Some(url) = reqwest::Url::parse(url)
-            .ok()
-            .filter(|url| url.scheme() == "https")
-        else {
-            return false;
-        };
-        let host = url.host_str().unwrap_or_default();
-        match self {
-            // Regional hosts such as eu.api.openai.com.
-            Self::OpenAi => host == "api.openai.com" || host.ends_with(".api.openai.com"),
-            Self::Anthropic => host == "api.anthropic.com",
-            Self::Gemini => host == "generativelanguage.googleapis.com",
-            Self::Ollama | Self::Local => false,
-        }
-    }
-
-    fn max_concurrent(self) -> u32 {
-        match self {
-            Self::OpenAi | Self::Anthropic | Self::Gemini => 16,
-            Self::Ollama => 4,
-            Self::Local => 1,
-        }
+    /// What is known of the service that the format is named after.
+    fn preset(self) -> Option<&'static Preset> {
+        Preset::named(self.name())
     }
 }
 
@@ -112,8 +77,10 @@ pub(crate) struct Credential {
 pub(crate) struct Provider {
     pub name: String,
     pub kind: Kind,
-    /// Without a trailing slash.
+    /// Without a trailing slash; the program of a command provider.
     pub base_url: String,
+    /// Set for [`Kind::Command`].
+    pub command: Option<Arc<CommandSpec>>,
     pub key: Option<Credential>,
     /// The variables that may hold the key, in order; empty if no key is sent.
     pub key_variables: Vec<String>,
@@ -131,37 +98,127 @@ pub(crate) struct Provider {
     pub fallback: Vec<ModelName>,
     /// The configuration file has a section for it.
     pub configured: bool,
+    /// A debate starts without it if it cannot be reached.
+    pub optional: bool,
+    /// The variable that would hold the beginning of an empty `base_url`.
+    pub base_url_env: Option<String>,
+    /// The header of the key, instead of the format's own.
+    pub key_header: Option<String>,
+    /// Appended to every address.
+    pub query: Option<String>,
+    /// Its models, if it cannot be asked for them.
+    pub models: Option<Vec<String>>,
+    /// Product lines in order of preference, each a list of patterns of model names.
+    pub deliberate: Vec<Vec<String>>,
+    pub fast: Vec<Vec<String>>,
+    pub quirks: Vec<Quirk>,
 }
 
 impl Provider {
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
-        self.base_url == self.kind.default_url() && self.kind != Kind::Ollama
+        let official = self.kind.preset();
+        let is_hosted = !matches!(self.kind, Kind::Ollama | Kind::Command);
+        is_hosted && official.is_some_and(|preset| preset.base_url == self.base_url)
     }
 
-    fn built_in(kind: Kind, environment: &Environment) -> Self {
-        let base_url = match (kind, environment.variable("OLLAMA_HOST")) {
+    /// Whether it runs on this machine or on the user's network.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.kind, Kind::Ollama | Kind::Local) || is_private_host(&self.base_url)
+    }
+
+    fn built_in(preset: &Preset, environment: &Environment) -> Self {
+        let base_url = match (preset.kind, environment.variable("OLLAMA_HOST")) {
             (Kind::Ollama, Some(host)) => ollama_url(host),
-            _ => kind.default_url().to_owned(),
+            _ => preset.url(environment),
         };
-        let key_variables: Vec<String> =
-            kind.key_variables().iter().map(|&v| v.to_owned()).collect();
-        Self {
-            name: kind.name().to_owned(),
-            kind,
-            base_url,
-            key: key_of(&key_variables, environment),
-            needs_key: !key_variables.is_empty(),
-            key_variables,
-            max_concurrent: kind.max_concurrent(),
+        let key = key_of(&preset.api_key_env, environment);
+        let mut provider = Self {
+            name: preset.name.clone(),
+            kind: preset.kind,
+            command: None,
+            key: key.filter(|_| preset.may_send_key_to(&base_url)),
+            needs_key: preset.needs_key(),
+            key_variables: preset.api_key_env.clone(),
+            max_concurrent: preset.max_concurrent,
             timeout: None,
             headers: Vec::new(),
             tools: None,
             vision: None,
             fallback: Vec::new(),
             configured: false,
+            optional: false,
+            base_url_env: preset.base_url_env.clone().filter(|_| base_url.is_empty()),
+            base_url,
+            key_header: preset.key_header.clone(),
+            query: preset.query.clone(),
+            models: preset.models.clone(),
+            deliberate: preset.deliberate.clone(),
+            fast: preset.fast.clone(),
+            quirks: preset.quirks.clone(),
+        };
+        if preset.deliberate.is_empty() {
+            provider.set_lines_of_all_vendors();
+        }
+        provider
+    }
+
+    fn of_command(name: &str, spec: CommandSpec, fields: &Fields) -> Self {
+        let timeout = fields.timeout.as_ref();
+        let max_concurrent = fields.max_concurrent.as_ref();
+        Self {
+            name: name.to_owned(),
+            kind: Kind::Command,
+            base_url: spec.program.clone(),
+            command: Some(Arc::new(spec)),
+            key: None,
+            key_variables: Vec::new(),
+            needs_key: false,
+            // Each call is a process of its own, often with a hundred megabytes.
+            max_concurrent: max_concurrent.map_or(2, |given| given.value),
+            timeout: timeout.map(|given| Duration::from_secs_f64(given.value)),
+            headers: Vec::new(),
+            tools: None,
+            vision: None,
+            fallback: Vec::new(),
+            configured: true,
+            optional: false,
+            base_url_env: None,
+            key_header: None,
+            query: None,
+            models: None,
+            deliberate: Vec::new(),
+            fast: Vec::new(),
+            quirks: Vec::new(),
         }
     }
+
+    /// A compatible server may have models of any vendor.
+    fn set_lines_of_all_vendors(&mut self) {
+        if self.kind != Kind::OpenAi {
+            return;
+        }
+        let vendors = [Kind::OpenAi, Kind::Anthropic, Kind::Gemini];
+        let vendors = vendors.into_iter().filter_map(Kind::preset);
+        self.deliberate = vendors
+            .clone()
+            .flat_map(|one| one.deliberate.clone())
+            .collect();
+        self.fast = vendors.flat_map(|one| one.fast.clone()).collect();
+    }
+}
+
+fn is_private_host(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str);
+    host.is_some_and(|host| {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        match bare.parse() {
+            Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+            Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
+            Err(_) => host == "localhost" || !host.contains('.') || host.ends_with(".local"),
+        }
+    })
 }
 
 fn key_of(variables: &[String], environment: &Environment) -> Option<Credential> {
@@ -196,9 +253,9 @@ fn ollama_url(host: &str) -> String {
 pub(super) fn read(root: &mut Section<'_, '_>) -> BTreeMap<String, Provider> {
     let table = root.table("providers");
     let reader = &mut *root.reader;
-    let mut providers: BTreeMap<String, Provider> = Kind::ALL
-        .into_iter()
-        .map(|kind| Provider::built_in(kind, reader.environment))
+    let mut providers: BTreeMap<String, Provider> = presets()
+        .iter()
+        .map(|preset| Provider::built_in(preset, reader.environment))
         .map(|provider| (provider.name.clone(), provider))
         .collect();
     let mut fallbacks = Vec::new();
@@ -216,7 +273,8 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> BTreeMap<String, Provider> {
     reader.provider_names = providers.keys().cloned().collect();
     set_fallbacks(reader, &mut providers, fallbacks);
     for provider in providers.values() {
-        if !provider.configured && provider.kind != Kind::Local {
+        let is_known = Kind::from_name(&provider.name).is_some() || provider.key.is_some();
+        if !provider.configured && is_known {
             let mut section = Section::new(reader, format!("providers.{}", provider.name), None);
             let nothing = Fields::read(&mut section);
             record(&mut section, provider, &nothing);
@@ -276,14 +334,23 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         headers: _,
         tools,
         vision,
+        optional,
+        key_header,
+        query,
+        models,
+        deliberate,
+        fast,
+        quirks,
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
-    section.record(
-        "base_url",
-        Some(&provider.base_url),
-        line(base_url.as_ref()),
-    );
+    if provider.kind != Kind::Command {
+        section.record(
+            "base_url",
+            Some(&provider.base_url),
+            line(base_url.as_ref()),
+        );
+    }
     if let Some(given) = api_key_env {
         section.record("api_key_env", Some(&given.value), Some(given.line));
     }
@@ -306,9 +373,31 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
     if let Some(given) = vision {
         section.record("vision", Some(given.value), Some(given.line));
     }
+    if let Some(given) = optional {
+        section.record("optional", Some(given.value), Some(given.line));
+    }
+    for (key, given) in [("key_header", key_header), ("query", query)] {
+        if let Some(given) = given {
+            section.record(key, Some(&given.value), Some(given.line));
+        }
+    }
+    if let Some(given) = models {
+        section.record("models", Some(given.value.join(", ")), Some(given.line));
+    }
+    for (key, given) in [("deliberate", deliberate), ("fast", fast)] {
+        if let Some(given) = given {
+            section.record(key, Some(given.value.concat().join(", ")), Some(given.line));
+        }
+    }
+    if let Some(given) = quirks {
+        let names = given.value.iter().map(|quirk| quirk.name());
+        let names: Vec<&str> = names.collect();
+        section.record("quirks", Some(names.join(", ")), Some(given.line));
+    }
 }
 
 /// The fields of a `[providers.…]` section.
+#[derive(Default)]
 struct Fields {
     kind: Option<Given<Kind>>,
     base_url: Option<Given<String>>,
@@ -318,11 +407,18 @@ struct Fields {
     headers: Vec<(String, Secret)>,
     tools: Option<Given<bool>>,
     vision: Option<Given<bool>>,
+    optional: Option<Given<bool>>,
+    key_header: Option<Given<String>>,
+    query: Option<Given<String>>,
+    models: Option<Given<Vec<String>>>,
+    deliberate: Option<Given<Vec<Vec<String>>>>,
+    fast: Option<Given<Vec<Vec<String>>>>,
+    quirks: Option<Given<Vec<Quirk>>>,
     /// Parsed when all providers are known.
     fallback: Option<Given<Vec<String>>>,
 }
 
-const KINDS: &str = r#""openai", "anthropic", "gemini" or "ollama""#;
+const KINDS: &str = r#""openai", "anthropic", "gemini", "ollama" or "command""#;
 
 impl Fields {
     fn read(section: &mut Section<'_, '_>) -> Self {
@@ -352,28 +448,54 @@ impl Fields {
                 let expected = "expected true or false (whether its models accept pictures)";
                 item.as_bool().ok_or_else(|| expected.to_owned())
             }),
-            fallback: section.read("fallback", |item| {
-                let list = item.as_array().map(|list| {
-                    let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
-                    list.iter().map(text).collect::<Option<Vec<_>>>()
-                });
-                list.flatten()
-                    .ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
+            optional: section.read("optional", |item| {
+                let expected = "expected true or false (whether a debate starts without it if it cannot be reached)";
+                item.as_bool().ok_or_else(|| expected.to_owned())
             }),
+            key_header: section.read("key_header", |item| {
+                let name = item.as_str().filter(|name| HeaderName::from_bytes(name.as_bytes()).is_ok());
+                name.map(str::to_owned)
+                    .ok_or_else(|| "expected the name of a header, such as \"api-key\"".to_owned())
+            }),
+            query: section.read("query", |item| {
+                let is_plain = |text: &&str| text.contains('=') && !text.contains(['?', '#', ' ', '/']);
+                let text = item.as_str().filter(is_plain);
+                text.map(str::to_owned).ok_or_else(|| {
+                    "expected a query like \"api-version=2024-10-21\"".to_owned()
+                })
+            }),
+            models: section.read("models", |item| {
+                let models = item.as_value().and_then(texts);
+                models.ok_or_else(|| "expected a list of model names".to_owned())
+            }),
+            deliberate: lines(section, "deliberate"),
+            fast: lines(section, "fast"),
+            quirks: section.read("quirks", |item| {
+                let names = item.as_value().and_then(texts);
+                let quirks = names.and_then(|names| names.iter().map(|name| Quirk::named(name)).collect());
+                quirks.ok_or_else(|| format!("expected a list of: {}", Quirk::names().join(", ")))
+            }),
+            fallback: section.read("fallback", fallback),
         }
     }
 
-    fn provider(&self, name: &str, kind: Kind, environment: &Environment) -> Provider {
-        let mut provider = Provider::built_in(kind, environment);
+    fn provider(&self, name: &str, kind: Kind, environment: &Environment) -> Option<Provider> {
+        let preset = preset_of(name, kind)?;
+        let mut provider = Provider::built_in(preset, environment);
         name.clone_into(&mut provider.name);
         provider.configured = true;
         if let Some(given) = &self.base_url {
             provider.base_url.clone_from(&given.value);
+            provider.base_url_env = None;
             provider.needs_key = false;
-            if Kind::from_name(name).is_none() || !kind.is_vendor_address(&given.value) {
+            provider.key = key_of(&preset.api_key_env, environment);
+            if preset.name != name || !preset.is_vendor_address(&given.value) {
                 // The key of the official service is sent to another server only if `api_key_env` names it for this one.
                 provider.key_variables.clear();
                 provider.key = None;
+            }
+            if preset.name != name && !provider.is_official() {
+                provider.set_lines_of_all_vendors();
             }
         }
         if let Some(given) = &self.api_key_env {
@@ -389,8 +511,47 @@ impl Fields {
         provider.headers.clone_from(&self.headers);
         provider.tools = self.tools.as_ref().map(|given| given.value);
         provider.vision = self.vision.as_ref().map(|given| given.value);
-        provider
+        provider.optional = self.optional.as_ref().is_some_and(|given| given.value);
+        set(&mut provider.deliberate, self.deliberate.as_ref());
+        set(&mut provider.fast, self.fast.as_ref());
+        set(&mut provider.quirks, self.quirks.as_ref());
+        let some = |given: &Given<String>| Some(given.value.clone());
+        provider.key_header = self.key_header.as_ref().map_or(provider.key_header, some);
+        provider.query = self.query.as_ref().map_or(provider.query, some);
+        if let Some(given) = &self.models {
+            provider.models = Some(given.value.clone());
+        }
+        Some(provider)
     }
+}
+
+fn set<T: Clone>(value: &mut T, given: Option<&Given<T>>) {
+    if let Some(given) = given {
+        value.clone_from(&given.value);
+    }
+}
+
+/// The preset that a section changes: the one of its name, or the one of its kind.
+fn preset_of(name: &str, kind: Kind) -> Option<&'static Preset> {
+    let named = Preset::named(name).filter(|preset| preset.kind == kind);
+    named.or_else(|| kind.preset())
+}
+
+fn texts(value: &toml_edit::Value) -> Option<Vec<String>> {
+    let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
+    value.as_array()?.iter().map(text).collect()
+}
+
+/// Product lines, each a list of patterns.
+fn lines(section: &mut Section<'_, '_>, key: &'static str) -> Option<Given<Vec<Vec<String>>>> {
+    section.read(key, |item| {
+        let lines = item
+            .as_array()
+            .map(|lines| lines.iter().map(texts).collect());
+        lines.flatten().ok_or_else(|| {
+            "expected lists of model names like [[\"gpt-#\"], [\"gpt-#-mini\"]]".to_owned()
+        })
+    })
 }
 
 fn read_one(
@@ -398,11 +559,14 @@ fn read_one(
     name: &str,
     line: usize,
 ) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    if section.is_text("kind", Kind::Command.name()) {
+        return read_command(section, name, line);
+    }
     let fields = Fields::read(&mut section);
     let kind = fields.kind.as_ref().map(|given| given.value);
     let provider = kind
-        .or_else(|| Kind::from_name(name))
-        .map(|kind| fields.provider(name, kind, section.reader.environment));
+        .or_else(|| Some(Preset::named(name)?.kind))
+        .and_then(|kind| fields.provider(name, kind, section.reader.environment));
     if let Some(provider) = &provider {
         record(&mut section, provider, &fields);
     } else if section.is_absent("kind") {
@@ -411,6 +575,33 @@ fn read_one(
     }
     section.finish();
     Some((provider?, fields.fallback))
+}
+
+fn read_command(
+    mut section: Section<'_, '_>,
+    name: &str,
+    line: usize,
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    let kind = section.read("kind", |_| Ok(Kind::Command));
+    let spec = command::read(&mut section, line);
+    let fields = Fields {
+        kind,
+        max_concurrent: section.whole("max_concurrent", 1..=64),
+        timeout: section.number("timeout_s", SECONDS),
+        fallback: section.read("fallback", fallback),
+        ..Fields::default()
+    };
+    let provider = spec.map(|spec| Provider::of_command(name, spec, &fields));
+    if let Some(provider) = &provider {
+        record(&mut section, provider, &fields);
+    }
+    section.finish();
+    Some((provider?, fields.fallback))
+}
+
+fn fallback(item: &toml_edit::Item) -> Result<Vec<String>, String> {
+    let models = item.as_value().and_then(texts);
+    models.ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
 }
 
 fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, Secret)> {

@@ -6,13 +6,14 @@ use std::time::Duration;
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
+use roundtable_engine::cast::dealing::Diversity;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
 use super::untrusted::HARMLESS;
 use super::{
-    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Learning, Limits, Local,
-    Network, Retry, Server, Tiers, is_secure_url, provider,
+    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Kind, Learning, Limits, Local,
+    Network, Retry, Seating, Server, Tiers, is_secure_url, provider,
 };
 use crate::store::Address;
 
@@ -67,7 +68,10 @@ fn read_table(
     let mut reader = Reader::new(text, path, environment);
     let mut root = Section::new(&mut reader, "", Some(table));
     let providers = if let Some(users) = users {
-        root.reader.provider_names = users.providers.keys().cloned().collect();
+        // A file that is not trusted starts no program, not even one that the user has enabled.
+        let usable = users.providers.values();
+        let usable = usable.filter(|provider| provider.kind != Kind::Command);
+        root.reader.provider_names = usable.map(|provider| provider.name.clone()).collect();
         users.providers.clone()
     } else {
         provider::read(&mut root)
@@ -97,6 +101,7 @@ fn read_table(
         }
     });
     let local = root.section("local", local);
+    let seating = root.section("seating", seating);
     let server = root.section("server", server);
     let release_feed = root.section("update", release_feed);
     root.finish();
@@ -121,6 +126,7 @@ fn read_table(
         convergence,
         data,
         local,
+        seating,
         server,
         release_feed,
         settings: reader.settings,
@@ -249,6 +255,29 @@ fn local(section: &mut Section<'_, '_>) -> Local {
         threads: section.optional("threads", threads),
         context_tokens: section.optional("context_tokens", context_tokens),
         weights: section.path("weights", "ROUNDTABLE_WEIGHTS", None),
+    }
+}
+
+fn seating(section: &mut Section<'_, '_>) -> Seating {
+    let default = Seating::default();
+    let diversity = section.read("diversity", |item| {
+        let mut all = Diversity::ALL.into_iter();
+        let text = item.as_str().unwrap_or_default();
+        all.find(|one| one.name() == text)
+            .ok_or_else(|| r#"expected "families", "models" or "one""#.to_owned())
+    });
+    let mix_local = section.read("mix_local", |item| {
+        let expected = "expected true or false (whether local and hosted models sit at one table)";
+        item.as_bool().ok_or_else(|| expected.to_owned())
+    });
+    Seating {
+        diversity: section.or_default("diversity", diversity, default.diversity),
+        max_price_ratio: section.number_or(
+            "max_price_ratio",
+            1.0..=1_000.0,
+            default.max_price_ratio,
+        ),
+        mix_local: section.or_default("mix_local", mix_local, default.mix_local),
     }
 }
 

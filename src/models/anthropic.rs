@@ -285,7 +285,7 @@ impl WireFormat for Anthropic {
             created: entry
                 .created_at
                 .and_then(|text| humantime::parse_rfc3339_weak(&text).ok()),
-            bytes: None,
+            ..Listed::default()
         })
     }
 }

@@ -170,7 +170,7 @@ async fn the_list_of_models_has_their_age() {
         vec![Listed {
             id: "claude-x".to_owned(),
             created: Some(created),
-            bytes: None
+            ..Listed::default()
         }],
         list
     );

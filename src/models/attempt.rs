@@ -20,7 +20,7 @@ use super::wire::{Adjustment, Adjustments, FrameError, Listed, Progress, WireFor
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Of one call, far more than any model reads or writes.
-const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
+pub(super) const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -28,14 +28,17 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Backend {
     pub endpoint: Endpoint,
     wire: Box<dyn WireFormat>,
+    /// Those that all of its models need from the start.
+    initial: Adjustments,
     adjustments: Mutex<HashMap<String, Adjustments>>,
 }
 
 impl Backend {
-    pub(super) fn new(endpoint: Endpoint, wire: Box<dyn WireFormat>) -> Self {
+    pub(super) fn new(endpoint: Endpoint, wire: Box<dyn WireFormat>, initial: Adjustments) -> Self {
         Self {
             endpoint,
             wire,
+            initial,
             adjustments: Mutex::new(HashMap::new()),
         }
     }
@@ -44,7 +47,7 @@ impl Backend {
         self.all_adjustments()
             .get(model)
             .copied()
-            .unwrap_or_default()
+            .unwrap_or(self.initial)
     }
 
     fn adjust(&self, model: &str, more: Adjustments) {
@@ -52,7 +55,7 @@ impl Backend {
         if all.len() >= MAX_REMEMBERED && !all.contains_key(model) {
             all.clear();
         }
-        let known = all.entry(model.to_owned()).or_default();
+        let known = all.entry(model.to_owned()).or_insert(self.initial);
         *known = known.and(more);
     }
 

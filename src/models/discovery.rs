@@ -1,22 +1,30 @@
-//! Model discovery (C-04): chooses a model for each tier from the configuration, API keys in the environment, an Ollama
-//! server or the embedded model, in this order. Reports the choice with its reason, the alternatives, and advice.
+//! Model discovery (C-04): finds the usable models of the configured providers and of those with an API key in the environment;
+//! if there are none, of an Ollama server; then the embedded model. Reports the first choice for each tier with its reason, all
+//! models that can take seats, and advice.
 //!
-//! A provider that the user configured or has a key for is never replaced silently (C-18): if it cannot be used, the search
-//! ends there, unless the user allows the embedded model as a fallback.
+//! A provider that the user configured, or the only one with a key, is never replaced silently (C-18): if it cannot be used, no
+//! model is chosen, unless the user allows the embedded model as a fallback. One of several with a key is left out, and reported.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::join_all;
+use roundtable_core::usage::Money;
+use roundtable_engine::cast::Tier;
+use roundtable_engine::cast::dealing::Diversity;
 use tokio::net::TcpStream;
 
 use super::ModelRegistry;
-use super::families::{Families, Tier, first_listed};
+use super::families::{Families, first_listed};
+use super::list_cache::Listing;
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
 use crate::format::counted;
 
 /// For the check whether an Ollama server is running.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
+/// For the list of a provider that a debate can start without.
+const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Preferences in addition to the configuration.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +40,7 @@ pub(crate) struct ModelPreferences {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Stop when both tiers have a model.
+    /// Query the providers whose models a debate would use.
     FirstFit,
     /// Query every provider, for display.
     Everything,
@@ -69,9 +77,26 @@ pub(crate) struct Discovery {
     /// What each queried provider would serve the tiers with, in the order of the search.
     pub options: Vec<TierModels>,
     pub advice: Option<String>,
-    /// Why the first configured or keyed provider cannot be used. The tiers are empty, or have the embedded model as the
-    /// allowed fallback.
+    /// Why a configured provider, or the only one with a key, cannot be used. The tiers are empty, or have the embedded model as
+    /// the allowed fallback.
     pub unavailable: Option<String>,
+    /// The models that can take seats, best first. Empty if the user names the models of the tiers.
+    pub offers: Vec<Offer>,
+    /// Providers that a debate starts without, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// A model that can take seats of a tier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub model: ModelName,
+    pub family: String,
+    pub tier: Tier,
+    /// The product line within the provider's models, best first.
+    pub line: u32,
+    /// What the provider says of its typical price.
+    pub listed_price: Option<Money>,
+    is_local: bool,
 }
 
 impl Discovery {
@@ -100,6 +125,33 @@ impl Discovery {
         self.deliberate.is_some() && self.fast.is_some()
     }
 
+    /// Whether a debate needs nothing from this candidate.
+    fn is_settled_for(&self, candidate: &Candidate<'_>, config: &Config) -> bool {
+        let is_extra = match candidate.standing {
+            Standing::LastResort => config.seating.mix_local,
+            Standing::Required | Standing::Expected | Standing::Extra | Standing::Unneeded => {
+                config.seating.diversity != Diversity::One
+            }
+        };
+        self.unavailable.is_some() || self.is_complete() && !is_extra
+    }
+
+    /// Drops what a debate must not use: everything if a required provider is unavailable, and local models next to hosted ones.
+    fn finish(&mut self, config: &Config) {
+        let is_empty = self.deliberate.is_none() && self.unavailable.is_none();
+        if is_empty && !self.left_out.is_empty() {
+            self.unavailable = Some(std::mem::take(&mut self.left_out).join("; "));
+        }
+        if self.unavailable.is_some() && !self.offers.is_empty() {
+            (self.deliberate, self.fast) = (None, None);
+            self.offers.clear();
+        }
+        let first_is_local = self.offers.first().is_some_and(|offer| offer.is_local);
+        if !config.seating.mix_local {
+            self.offers.retain(|offer| offer.is_local == first_is_local);
+        }
+    }
+
     fn note(&mut self, provider: &str, note: impl Into<String>, models: Vec<String>) {
         self.findings.push(Finding {
             provider: provider.to_owned(),
@@ -124,43 +176,110 @@ pub(crate) async fn discover_within(registry: &ModelRegistry, limit: Duration) -
         })
 }
 
-/// Chooses models for the tiers. If the user names them, no provider is queried.
+/// Finds the models that can take seats, and chooses one for each tier. If the user names those of the tiers, no provider is
+/// queried.
 pub(crate) async fn discover(
     registry: &ModelRegistry,
     preferences: &ModelPreferences,
     search: Search,
 ) -> Discovery {
-    let mut discovery = explicit_choices(&registry.config, preferences);
-    if search == Search::Everything {
-        // All at the same time; the lists are cached for the loop below.
-        let all = candidates(&registry.config).into_iter();
-        join_all(all.map(|candidate| registry.list(&candidate.provider.name))).await;
+    let config = &registry.config;
+    let mut discovery = explicit_choices(config, preferences);
+    let candidates = candidates(config);
+    let is_named = discovery.is_complete();
+    let mut lists = BTreeMap::new();
+    if !is_named || search == Search::Everything {
+        let asked = candidates.iter();
+        let asked = asked.filter(|candidate| candidate.is_asked(config, search));
+        lists = lists_of(registry, asked.collect()).await;
     }
-    for candidate in candidates(&registry.config) {
-        let is_settled = discovery.is_complete() || discovery.unavailable.is_some();
+    let may_fall_back = config.local.fallback || preferences.fallback_local;
+    for candidate in &candidates {
+        let name = &candidate.provider.name;
+        let is_settled = is_named || discovery.is_settled_for(candidate, config);
         if search == Search::FirstFit && is_settled {
-            if let Some(note) = candidate.note_if_skipped {
-                discovery.note(&candidate.provider.name, note, Vec::new());
+            if let Some(note) = &candidate.note_if_skipped {
+                discovery.note(name, note, Vec::new());
             }
             continue;
         }
-        let problem = match registry.list(&candidate.provider.name).await {
-            Ok(list) => fill_tiers(&mut discovery, &candidate, &list, preferences),
+        let before = discovery.offers.len();
+        let list = match lists.remove(name) {
+            Some(list) => list,
+            None => list(registry, candidate).await,
+        };
+        let (problem, is_reached) = match list {
+            Ok(list) => (
+                fill_tiers(&mut discovery, candidate, &list, preferences),
+                true,
+            ),
             Err(reason) => {
                 let problem = format!("{}, but {reason}", candidate.reason);
-                discovery.note(&candidate.provider.name, reason, Vec::new());
-                Some(problem)
+                discovery.note(name, reason, Vec::new());
+                (Some(problem), false)
             }
         };
-        if candidate.is_required && !is_settled {
-            discovery.unavailable = problem;
+        if is_settled {
+            discovery.offers.truncate(before);
+            continue;
+        }
+        let Some(problem) = problem else {
+            continue;
+        };
+        match candidate.standing {
+            Standing::Required => discovery.unavailable = Some(problem),
+            // It may be there for embeddings only.
+            Standing::Expected if is_reached => {}
+            Standing::Expected if !may_fall_back => {
+                let hint = "optional = true in its section lets debates start without it";
+                discovery.unavailable = Some(format!("{problem}; {hint}"));
+            }
+            Standing::Expected | Standing::Extra => discovery.left_out.push(problem),
+            Standing::Unneeded | Standing::LastResort => {}
         }
     }
+    discovery.finish(config);
     if registry.has_embedded_model() {
         add_embedded(&mut discovery, registry, preferences);
     }
     discovery.advice = advice(registry, &discovery);
     discovery
+}
+
+/// The lists of all of them at the same time, by provider. If none has one in time, the first provider gets all the time it needs.
+async fn lists_of<'c>(
+    registry: &ModelRegistry,
+    candidates: Vec<&Candidate<'c>>,
+) -> BTreeMap<&'c String, Listing> {
+    let lists = candidates.iter().map(|candidate| list(registry, candidate));
+    let lists = join_all(lists).await;
+    let names = candidates.iter().map(|candidate| &candidate.provider.name);
+    let mut lists: BTreeMap<&String, Listing> = names.zip(lists).collect();
+    if lists.values().all(Result::is_err)
+        && let Some(first) = candidates.first()
+    {
+        let name = &first.provider.name;
+        lists.insert(name, registry.list(name).await);
+    }
+    lists
+}
+
+/// A provider's list, within [`LIST_TIMEOUT`] if a debate can start without it.
+async fn list(registry: &ModelRegistry, candidate: &Candidate<'_>) -> Listing {
+    let name = &candidate.provider.name;
+    let list = registry.list(name);
+    match candidate.standing {
+        Standing::Required | Standing::Expected | Standing::LastResort => list.await,
+        Standing::Extra | Standing::Unneeded => {
+            let bounded = tokio::time::timeout(LIST_TIMEOUT, list).await;
+            bounded.unwrap_or_else(|_| {
+                let seconds = LIST_TIMEOUT.as_secs();
+                Err(format!(
+                    "{name} has not listed its models within {seconds} s"
+                ))
+            })
+        }
+    }
 }
 
 fn add_embedded(
@@ -221,47 +340,87 @@ struct Candidate<'c> {
     provider: &'c Provider,
     reason: String,
     note_if_skipped: Option<String>,
-    /// The user configured it or set its key, so no other provider may replace it.
-    is_required: bool,
+    standing: Standing,
+}
+
+impl Candidate<'_> {
+    /// Whether its list is needed in any case. Otherwise it is fetched if nothing else was found.
+    fn is_asked(&self, config: &Config, search: Search) -> bool {
+        let is_panel = config.seating.diversity != Diversity::One;
+        search == Search::Everything || is_panel && self.standing != Standing::LastResort
+    }
+}
+
+/// What it means if a candidate cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// The first configured provider, or the only one with a key: no other may replace it (C-18).
+    Required,
+    /// Another configured provider: the same, unless the user allows fallbacks.
+    Expected,
+    /// Optional, or one of several with a key: left out, with a note.
+    Extra,
+    /// Configured without its key, or for something else than seats: left out.
+    Unneeded,
+    /// An Ollama server that nobody configured: asked if there is nothing else.
+    LastResort,
 }
 
 /// In the order of C-04.
 fn candidates(config: &Config) -> Vec<Candidate<'_>> {
-    let built_in = |kind: Kind| {
-        config
-            .providers
-            .get(kind.name())
-            .filter(|provider| !provider.configured)
-    };
     let configured = config
         .providers
         .values()
-        .filter(|provider| provider.configured)
+        // A program may be billed in another way than its owner expects, so it is used only if it is named.
+        .filter(|provider| provider.configured && provider.kind != Kind::Command)
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
             note_if_skipped: Some(format!("configured at {}", provider.base_url)),
-            is_required: true,
+            standing: standing(config, provider),
         });
-    let with_key = Kind::ALL
-        .into_iter()
-        .filter_map(built_in)
-        .filter_map(|provider| {
-            let variable = &provider.key.as_ref()?.variable;
-            Some(Candidate {
-                provider,
-                reason: format!("{variable} is set"),
-                note_if_skipped: Some(format!("{variable} is set")),
-                is_required: true,
-            })
-        });
-    let ollama = built_in(Kind::Ollama).map(|provider| Candidate {
+    let with_key = config.unconfigured().filter_map(|provider| {
+        let variable = &provider.key.as_ref()?.variable;
+        Some(Candidate {
+            provider,
+            reason: format!("{variable} is set"),
+            note_if_skipped: Some(format!("{variable} is set")),
+            standing: Standing::Extra,
+        })
+    });
+    let mut candidates: Vec<Candidate<'_>> = configured.chain(with_key).collect();
+    let is_single = candidates.len() == 1 || config.seating.diversity == Diversity::One;
+    if let Some(first) = candidates.first_mut()
+        && !first.provider.optional
+        && (first.provider.configured || is_single)
+    {
+        first.standing = Standing::Required;
+    }
+    let mut unconfigured = config.unconfigured();
+    let ollama = unconfigured.find(|provider| provider.kind == Kind::Ollama);
+    let ollama = ollama.map(|provider| Candidate {
         provider,
         reason: format!("an Ollama server answers at {}", provider.base_url),
         note_if_skipped: None,
-        is_required: false,
+        standing: Standing::LastResort,
     });
-    configured.chain(with_key).chain(ollama).collect()
+    candidates.extend(ollama);
+    candidates
+}
+
+/// The standing of a configured provider that is not the first.
+fn standing(config: &Config, provider: &Provider) -> Standing {
+    let mut others = config.providers.values().flat_map(|other| &other.fallback);
+    let is_fallback = others.any(|model| model.provider() == provider.name);
+    let embedder = config.embedder.as_ref();
+    let is_embedder = embedder.is_some_and(|model| model.provider() == provider.name);
+    if provider.optional {
+        Standing::Extra
+    } else if is_fallback || is_embedder || provider.needs_key && provider.key.is_none() {
+        Standing::Unneeded
+    } else {
+        Standing::Expected
+    }
 }
 
 pub(super) async fn accepts_connections(base_url: &str) -> bool {
@@ -287,15 +446,32 @@ fn fill_tiers(
     let provider = candidate.provider;
     let families = Families::built_in();
     let choose = |tier: Tier, preferred: &[String]| {
-        let (model, reason) = choose(&families, provider, tier, preferred, list)?;
+        let (model, reason) = choose(families, provider, tier, preferred, list)?;
         Some(Choice {
             model: ModelName::new(&provider.name, &model.id),
             why: format!("{}, and {reason}", candidate.reason),
         })
     };
+    let offers = |tier: Tier| -> Vec<Offer> {
+        let suited = families.suited(provider, tier, list).into_iter();
+        suited
+            .map(|suited| Offer {
+                model: ModelName::new(&provider.name, &suited.model.id),
+                family: families.of(&suited.model.id),
+                tier,
+                line: suited.line,
+                listed_price: suited.model.price,
+                is_local: provider.is_local(),
+            })
+            .collect()
+    };
     let deliberate = choose(Tier::Deliberate, &preferences.deliberate);
     let fast = choose(Tier::Fast, &preferences.fast).or_else(|| deliberate.clone());
     let note = match (&deliberate, list.len()) {
+        (_, 0) if provider.models.is_some() => format!(
+            "{}, but it does not list its models: name them in models of [providers.{}]",
+            candidate.reason, provider.name
+        ),
         (_, 0) => format!("{}, but it has no models", candidate.reason),
         (None, 1) => format!("{}, but its only model is not suitable", candidate.reason),
         (None, count) => format!(
@@ -318,6 +494,17 @@ fn fill_tiers(
         if discovery.unavailable.is_none() {
             discovery.deliberate.get_or_insert(deliberate);
             discovery.fast.get_or_insert(fast);
+            let deliberate = offers(Tier::Deliberate);
+            let mut fast = offers(Tier::Fast);
+            if fast.is_empty() {
+                let also_fast = deliberate.iter().cloned().map(|offer| Offer {
+                    tier: Tier::Fast,
+                    ..offer
+                });
+                fast = also_fast.collect();
+            }
+            discovery.offers.extend(deliberate);
+            discovery.offers.extend(fast);
         }
     }
     problem
@@ -333,18 +520,16 @@ fn choose<'l>(
     if let Some(model) = first_listed(preferred, list) {
         return Some((model, "the cast prefers this model"));
     }
-    if let Some(model) = families.newest(provider.kind, tier, list) {
-        return Some((model, "this is its newest model of the preferred family"));
+    let best = families.suited(provider, tier, list).first()?.model;
+    let by_size = |tier| families.by_size(tier, list);
+    if Families::is_of_known_line(provider, tier, best) {
+        return Some((best, "this is its newest model of the preferred family"));
     }
-    // An official list contains many models that are not for chat, so only known families count there.
-    let by_size = families
-        .by_size(tier, list)
-        .filter(|_| !provider.is_official())?;
-    let is_only = families.by_size(Tier::Deliberate, list) == families.by_size(Tier::Fast, list);
+    let is_only = by_size(Tier::Deliberate) == by_size(Tier::Fast);
     Some(match tier {
-        _ if is_only => (by_size, "this is its model for chat"),
-        Tier::Deliberate => (by_size, "this is its largest model"),
-        Tier::Fast => (by_size, "this is a smaller one of its models"),
+        _ if is_only => (best, "this is its model for chat"),
+        Tier::Deliberate => (best, "this is its largest model"),
+        Tier::Fast => (best, "this is a smaller one of its models"),
     })
 }
 
@@ -370,7 +555,7 @@ fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
             "the embedded model is small; for reliable answers, {KEYS}, or {OLLAMA}"
         )),
         Some(Kind::Ollama) => Some(format!("a hosted model would argue better: {KEYS}")),
-        Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini) | None => None,
+        Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Command) | None => None,
     }
 }
 

@@ -190,7 +190,7 @@ async fn c18_an_unusable_provider_is_not_replaced() {
         "{reason}"
     );
     assert!(discovery.advice.unwrap().contains("--fallback-local"));
-    assert_eq!((0, 0), (working.seen().len(), ollama.seen().len()));
+    assert_eq!(0, ollama.seen().len());
 
     let discovery = found(
         &provider("empty", &empty),
@@ -310,6 +310,209 @@ async fn any_chat_model_of_a_compatible_server_is_chosen() {
         ["lab:our-own-model", "lab:our-own-model"],
         chosen(&discovery)
     );
+}
+
+/// Servers of three vendors, with keys in the environment.
+struct Keyed {
+    anthropic: Server,
+    openai: Server,
+    gemini: Server,
+}
+
+impl Keyed {
+    fn new() -> Self {
+        let names = ["gemini-9-pro", "gemini-9-flash"];
+        let names = names.map(|name| json!({ "name": format!("models/{name}") }));
+        Self {
+            anthropic: models(&["claude-sonnet-9", "claude-haiku-9"]),
+            openai: models(&["gpt-9", "gpt-9-mini"]),
+            gemini: Server::new([Reply::json(200, &json!({ "models": names }))]),
+        }
+    }
+
+    /// As with keys of the official services, at these addresses.
+    async fn found(&self, text: &str, search: Search) -> Discovery {
+        let environment = environment()
+            .with("ANTHROPIC_API_KEY", "k")
+            .with("OPENAI_API_KEY", "k")
+            .with("GEMINI_API_KEY", "k");
+        let mut config = Config::parse(text, None, &environment).unwrap();
+        for (name, server) in [
+            ("anthropic", &self.anthropic),
+            ("openai", &self.openai),
+            ("gemini", &self.gemini),
+        ] {
+            let provider = config.providers.get_mut(name).unwrap();
+            provider.base_url.clone_from(&server.address);
+        }
+        let registry = ModelRegistry::new(&config, &environment, embedded()).unwrap();
+        discover(&registry, &ModelPreferences::default(), search).await
+    }
+}
+
+fn families(discovery: &Discovery) -> Vec<&str> {
+    let offers = discovery.offers.iter();
+    let offers = offers.filter(|offer| offer.tier == Tier::Deliberate);
+    let mut families: Vec<&str> = offers.map(|offer| offer.family.as_str()).collect();
+    families.dedup();
+    families
+}
+
+/// C-04: all providers with a key offer their models; the first one serves the tiers.
+#[tokio::test]
+async fn c04_every_provider_with_a_key_offers_its_models() {
+    for search in [Search::FirstFit, Search::Everything] {
+        let keyed = Keyed::new();
+        let discovery = keyed.found("", search).await;
+        assert_eq!(["claude", "gpt", "gemini"].to_vec(), families(&discovery));
+        assert_eq!(
+            ["anthropic:claude-sonnet-9", "anthropic:claude-haiku-9"],
+            chosen(&discovery)
+        );
+        assert_eq!(
+            [1, 1, 1],
+            [&keyed.anthropic, &keyed.openai, &keyed.gemini].map(|server| server.seen().len())
+        );
+    }
+    let keyed = Keyed::new();
+    let discovery = keyed
+        .found("[seating]\ndiversity = \"one\"", Search::FirstFit)
+        .await;
+    assert_eq!(["claude"].to_vec(), families(&discovery));
+    let discovery = keyed
+        .found("[tiers]\nfast = \"openai:y\"", Search::FirstFit)
+        .await;
+    assert_eq!(
+        (0, ["openai:y", "openai:y"]),
+        (
+            discovery.offers.len(),
+            chosen(&discovery).each_ref().map(String::as_str)
+        )
+    );
+}
+
+/// C-18: one of several with a key that cannot be used is left out and named; without any, there is no model.
+#[tokio::test]
+async fn c18_one_of_several_with_a_key_is_left_out() {
+    let refusing = || Server::new([Reply::json(401, &json!({ "error": { "message": "no" } }))]);
+    let keyed = Keyed {
+        anthropic: refusing(),
+        ..Keyed::new()
+    };
+    let discovery = keyed.found("", Search::FirstFit).await;
+    assert_eq!(["gpt", "gemini"].to_vec(), families(&discovery));
+    assert_eq!(["openai:gpt-9", "openai:gpt-9-mini"], chosen(&discovery));
+    let [note] = discovery.left_out.as_slice() else {
+        panic!("{:?}", discovery.left_out);
+    };
+    assert!(
+        note.starts_with(
+            "ANTHROPIC_API_KEY is set, but cannot list the models of anthropic: the key was refused"
+        ),
+        "{note}"
+    );
+    assert_eq!(None, discovery.unavailable);
+
+    let keyed = Keyed {
+        anthropic: refusing(),
+        openai: refusing(),
+        gemini: refusing(),
+    };
+    let discovery = keyed.found("", Search::FirstFit).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    let reason = discovery.unavailable.unwrap();
+    for variable in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+        assert!(reason.contains(variable), "{reason}");
+    }
+}
+
+/// C-04: a list that takes longer than two seconds does not hold a debate up.
+#[tokio::test]
+async fn c04_a_silent_provider_is_left_out_after_two_seconds() {
+    let keyed = Keyed {
+        openai: Server::new([Reply::silence()]),
+        ..Keyed::new()
+    };
+    let started = std::time::Instant::now();
+    let discovery = keyed.found("", Search::FirstFit).await;
+    assert_eq!(["claude", "gemini"].to_vec(), families(&discovery));
+    assert_eq!(
+        ["OPENAI_API_KEY is set, but openai has not listed its models within 2 s"].to_vec(),
+        discovery.left_out
+    );
+    let elapsed = started.elapsed();
+    assert!(
+        (LIST_TIMEOUT..LIST_TIMEOUT * 4).contains(&elapsed),
+        "{elapsed:?}"
+    );
+}
+
+/// C-18: every provider of the configuration counts as named, unless it is optional or serves something else.
+#[tokio::test]
+async fn c18_a_configured_provider_is_required_unless_it_is_optional() {
+    let working = models(&["claude-sonnet-9"]);
+    let dead = format!(
+        "[providers.z]\nkind = \"openai\"\nbase_url = \"http://{}\"\n",
+        closed_port()
+    );
+    let text = provider("a", &working) + &dead;
+    let wishes = ModelPreferences::default();
+    let discovery = found(&text, &environment(), embedded(), &wishes).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    assert!(
+        discovery
+            .unavailable
+            .unwrap()
+            .starts_with("[providers.z] is configured, but")
+    );
+    for (more, left_out) in [
+        ("optional = true\n", 1),
+        ("[embedder]\nmodel = \"z:words\"\n", 0),
+        ("api_key_env = \"NO_SUCH_KEY\"\n", 0),
+        ("[seating]\ndiversity = \"one\"\n", 0),
+        ("[local]\nfallback = true\n", 1),
+    ] {
+        let discovery = found(
+            &format!("{text}{more}"),
+            &environment(),
+            embedded(),
+            &wishes,
+        )
+        .await;
+        assert_eq!("a:claude-sonnet-9", chosen(&discovery)[0], "{more}");
+        assert_eq!(
+            (None, left_out),
+            (discovery.unavailable, discovery.left_out.len()),
+            "{more}"
+        );
+    }
+}
+
+/// C-04: local and hosted models do not sit at one table, unless the configuration allows it.
+#[test]
+fn c04_local_models_are_not_mixed_into_a_hosted_panel() {
+    let offer = |family: &str, is_local| Offer {
+        model: ModelName::new(family, "m"),
+        family: family.to_owned(),
+        tier: Tier::Deliberate,
+        line: 0,
+        listed_price: None,
+        is_local,
+    };
+    for (mix_local, expected) in [(false, 2), (true, 3)] {
+        let mut discovery = Discovery {
+            offers: vec![
+                offer("claude", false),
+                offer("llama", true),
+                offer("gpt", false),
+            ],
+            ..Discovery::default()
+        };
+        let mut config = Config::parse("", None, &Environment::default()).unwrap();
+        config.seating.mix_local = mix_local;
+        discovery.finish(&config);
+        assert_eq!(expected, discovery.offers.len());
+    }
 }
 
 /// Every provider is an option, also one that cannot replace the first silently (C-18).

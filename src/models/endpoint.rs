@@ -110,6 +110,7 @@ pub(super) struct Endpoint {
     /// The base URL with its version path.
     root: String,
     headers: HeaderMap,
+    query: Option<String>,
     /// The last path and its parsed URL, because parsing is slower than this lookup.
     last_url: Mutex<Option<(String, Url)>>,
     // Built at the first call: reading the system's certificates is slow.
@@ -142,6 +143,7 @@ impl Endpoint {
             timeouts,
             root: root(provider),
             headers: headers(provider),
+            query: provider.query.clone(),
             last_url: Mutex::default(),
             client: OnceLock::new(),
         }
@@ -177,7 +179,11 @@ impl Endpoint {
         {
             return Ok(url.clone());
         }
-        let text = format!("{}{path}", self.root);
+        let mut text = format!("{}{path}", self.root);
+        if let Some(query) = &self.query {
+            text.push(if path.contains('?') { '&' } else { '?' });
+            text.push_str(query);
+        }
         let url = Url::parse(&text).map_err(|_| text)?;
         *last = Some((path.to_owned(), url.clone()));
         Ok(url)
@@ -274,7 +280,9 @@ fn root(provider: &Provider) -> String {
             .trim_end_matches("/v1")
             .trim_end_matches("/api")
             .to_owned(),
-        Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Local => base.to_owned(),
+        Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Local | Kind::Command => {
+            base.to_owned()
+        }
     }
 }
 
@@ -290,10 +298,15 @@ fn headers(provider: &Provider) -> HeaderMap {
     }
     if let Some(key) = &provider.key {
         let key = key.secret.expose();
-        let (name, value) = match provider.kind {
-            Kind::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
-            Kind::Gemini => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
-            Kind::OpenAi | Kind::Ollama | Kind::Local => (AUTHORIZATION, format!("Bearer {key}")),
+        let own_header = provider.key_header.as_ref();
+        let own_header = own_header.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok());
+        let (name, value) = match (own_header, provider.kind) {
+            (Some(name), _) => (name, key.to_owned()),
+            (None, Kind::Anthropic) => (HeaderName::from_static("x-api-key"), key.to_owned()),
+            (None, Kind::Gemini) => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
+            (None, Kind::OpenAi | Kind::Ollama | Kind::Local | Kind::Command) => {
+                (AUTHORIZATION, format!("Bearer {key}"))
+            }
         };
         insert(&mut headers, name, &value);
     }

@@ -1,25 +1,21 @@
-//! Chooses a model for a tier from a provider's list. Model names are data (`families.toml`), so this code does not age.
+//! Chooses models for the tiers from a provider's list, and knows the family of a model. Model names are data (`families.toml`),
+//! so this code does not age.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use roundtable_engine::cast::Tier;
 use roundtable_engine::model::Ability;
 use serde::Deserialize;
 
 use super::wire::Listed;
-use crate::config::Kind;
+use crate::config::Provider;
 
 const BUILT_IN: &str = include_str!("../../data/families.toml");
 
 /// The largest [small](Ability::Small) model, in billions of parameters.
 const MAX_SMALL_BILLIONS: f64 = 4.0;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tier {
-    Deliberate,
-    Fast,
-}
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Families {
@@ -28,8 +24,8 @@ pub(super) struct Families {
     sees: Patterns,
     #[serde(default)]
     tools: Patterns,
-    #[serde(flatten)]
-    by_kind: BTreeMap<String, Tiers>,
+    #[serde(default)]
+    names: Vec<FamilyName>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,13 +34,23 @@ struct Patterns {
     patterns: Vec<String>,
 }
 
-/// Families in order of preference, each a list of patterns.
-#[derive(Debug, Default, Deserialize)]
+/// The patterns by which the models of a family are known.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tiers {
-    deliberate: Vec<Vec<String>>,
-    fast: Vec<Vec<String>>,
+struct FamilyName {
+    name: String,
+    patterns: Vec<String>,
 }
+
+/// A model that can take seats, with its product line: the number of its patterns in the order of preference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Suited<'l> {
+    pub model: &'l Listed,
+    pub line: u32,
+}
+
+/// Models of one line that take turns: the newest, and the one before.
+const MAX_PER_LINE: usize = 2;
 
 impl Patterns {
     fn match_any(&self, name: &str) -> bool {
@@ -53,8 +59,9 @@ impl Patterns {
 }
 
 impl Families {
-    pub(super) fn built_in() -> Self {
-        toml::from_str(BUILT_IN).unwrap_or_default()
+    pub(super) fn built_in() -> &'static Self {
+        static FAMILIES: OnceLock<Families> = OnceLock::new();
+        FAMILIES.get_or_init(|| toml::from_str(BUILT_IN).unwrap_or_default())
     }
 
     /// Whether a model of this name accepts images. Unknown models do not.
@@ -67,23 +74,80 @@ impl Families {
         self.tools.match_any(&model.to_lowercase())
     }
 
-    /// The newest model of the first family in the list.
-    pub(super) fn newest<'l>(
+    /// The family of a model, from its name: `claude`. The first word of the name if it is not known.
+    pub(super) fn of(&self, model: &str) -> String {
+        let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
+        let mut known = self.names.iter();
+        let known = known.find(|family| family.patterns.iter().any(|one| matches(one, &name)));
+        known.map_or_else(
+            || {
+                let end = name.find(|c: char| !c.is_alphabetic());
+                let word = &name[..end.unwrap_or(name.len())];
+                if word.is_empty() { &name } else { word }.to_owned()
+            },
+            |family| family.name.clone(),
+        )
+    }
+
+    /// All models that suit a tier, best first: the newest of each product line, or the largest of each family if the list has
+    /// none of the known lines. An official list contains many models that are not for chat, so only known lines count there.
+    pub(super) fn suited<'l>(
         &self,
-        kind: Kind,
+        provider: &Provider,
         tier: Tier,
         list: &'l [Listed],
-    ) -> Option<&'l Listed> {
-        let tiers = self.by_kind.get(kind.name())?;
-        let families = match tier {
-            Tier::Deliberate => &tiers.deliberate,
-            Tier::Fast => &tiers.fast,
+    ) -> Vec<Suited<'l>> {
+        let mut suited = Vec::new();
+        for (line, patterns) in (0..).zip(lines(provider, tier)) {
+            let mut newest: Vec<&Listed> = list
+                .iter()
+                .filter(|model| is_of_line(patterns, provider, &model.id))
+                .collect();
+            newest.sort_by_key(|model| Reverse(recency(model)));
+            let mut versions: Vec<&str> = Vec::new();
+            newest.retain(|model| {
+                let version = without_date(&model.id);
+                let is_new = !versions.contains(&version);
+                versions.push(version);
+                is_new
+            });
+            newest.truncate(MAX_PER_LINE);
+            suited.extend(newest.into_iter().map(|model| Suited { model, line }));
+        }
+        if suited.is_empty() && !provider.is_official() {
+            return self.suited_by_size(tier, list);
+        }
+        suited
+    }
+
+    pub(super) fn is_of_known_line(provider: &Provider, tier: Tier, model: &Listed) -> bool {
+        let mut lines = lines(provider, tier).iter();
+        lines.any(|patterns| is_of_line(patterns, provider, &model.id))
+    }
+
+    /// The largest model of each family, without those that are much smaller than the first.
+    fn suited_by_size<'l>(&self, tier: Tier, list: &'l [Listed]) -> Vec<Suited<'l>> {
+        let Some(first) = self.by_size(tier, list) else {
+            return Vec::new();
         };
-        families.iter().find_map(|patterns| {
-            list.iter()
-                .filter(|model| patterns.iter().any(|pattern| matches(pattern, &model.id)))
-                .max_by_key(|model| recency(model))
-        })
+        let is_comparable = |model: &Listed| match tier {
+            Tier::Deliberate => size(model) >= size(first) / 4.0,
+            Tier::Fast => (size(first) / 4.0..=size(first) * 2.0).contains(&size(model)),
+        };
+        let is_chat = |model: &&Listed| !self.no_chat.match_any(&model.id);
+        let mut models: Vec<&Listed> = list.iter().filter(is_chat).collect();
+        models.retain(|model| is_comparable(model));
+        models.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        models.insert(0, first);
+        let mut families: Vec<String> = Vec::new();
+        models.retain(|model| {
+            let family = self.of(&model.id);
+            let is_new = !families.contains(&family);
+            families.push(family);
+            is_new
+        });
+        let suited = models.into_iter().map(|model| Suited { model, line: 0 });
+        suited.collect()
     }
 
     /// For servers that run models of any name: the largest model to deliberate, one at most a quarter as large to be fast.
@@ -116,6 +180,37 @@ pub(super) fn first_listed<'l>(preferred: &[String], list: &'l [Listed]) -> Opti
         list.iter()
             .find(|model| model.id == *name || model.id.strip_suffix(":latest") == Some(name))
     })
+}
+
+/// The product lines of a provider.
+fn lines(provider: &Provider, tier: Tier) -> &[Vec<String>] {
+    match tier {
+        Tier::Deliberate => &provider.deliberate,
+        Tier::Fast => &provider.fast,
+    }
+}
+
+/// Whether a model is of a product line. Compatible servers may put the vendor before the name: `anthropic/claude-sonnet-4.5`.
+fn is_of_line(patterns: &[String], provider: &Provider, model: &str) -> bool {
+    let name = match model.rsplit_once('/') {
+        Some((_, name)) if !provider.is_official() => name,
+        _ => model,
+    };
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
+/// `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, which is the same model.
+fn without_date(model: &str) -> &str {
+    const DIGITS: usize = 8;
+    let name = model.split(':').next().unwrap_or(model);
+    match name.rsplit_once('-') {
+        Some((rest, date))
+            if date.len() == DIGITS && date.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            rest
+        }
+        _ => name.strip_suffix("-preview").unwrap_or(name),
+    }
 }
 
 /// Greater for newer models; at the same age, for the shorter name.

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::config::{Config, Environment, Kind};
 
 fn listed(ids: &[&str]) -> Vec<Listed> {
     ids.iter()
@@ -16,7 +17,7 @@ fn dated(ids: &[(&str, u64)]) -> Vec<Listed> {
         .map(|(id, day)| Listed {
             id: (*id).to_owned(),
             created: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400)),
-            bytes: None,
+            ..Listed::default()
         })
         .collect()
 }
@@ -25,8 +26,8 @@ fn sized(ids: &[(&str, u64)]) -> Vec<Listed> {
     ids.iter()
         .map(|(id, gigabytes)| Listed {
             id: (*id).to_owned(),
-            created: None,
             bytes: Some(gigabytes << 30),
+            ..Listed::default()
         })
         .collect()
 }
@@ -36,9 +37,22 @@ fn both<'l>(choose: impl Fn(Tier) -> Option<&'l Listed>) -> (Option<&'l str>, Op
     (id(Tier::Deliberate), id(Tier::Fast))
 }
 
+/// A provider of the official service of this kind.
+fn official(kind: Kind) -> Provider {
+    let config = Config::parse("", None, &Environment::default()).unwrap();
+    config.providers[kind.name()].clone()
+}
+
+/// A compatible server.
+fn compatible() -> Provider {
+    let text = "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"";
+    let config = Config::parse(text, None, &Environment::default()).unwrap();
+    config.providers["lab"].clone()
+}
+
 fn newest(kind: Kind, list: &[Listed]) -> (Option<&str>, Option<&str>) {
-    let families = Families::built_in();
-    both(|tier| families.newest(kind, tier, list))
+    let (families, provider) = (Families::built_in(), official(kind));
+    both(|tier| Some(families.suited(&provider, tier, list).first()?.model))
 }
 
 /// C-04
@@ -157,4 +171,113 @@ fn small_models_are_recognised_by_name() {
     for full in ["qwen3:32b", "qwen3:30b-a3b", "gpt-5", "phi", "llama3.1:8b"] {
         assert_eq!(Ability::Full, ability(full), "{full}");
     }
+}
+
+/// C-04
+#[test]
+fn c04_families_are_known_by_name() {
+    let families = Families::built_in();
+    for (model, family) in [
+        ("claude-sonnet-5-5", "claude"),
+        ("anthropic/claude-sonnet-4.5", "claude"),
+        ("gpt-6.1-sol", "gpt"),
+        ("openai/gpt-oss-120b", "gpt"),
+        ("o3", "gpt"),
+        ("gemini-3.1-pro", "gemini"),
+        ("google/gemma-3-27b-it", "gemini"),
+        ("accounts/fireworks/models/deepseek-v3p1", "deepseek"),
+        ("qwen3:32b", "qwen"),
+        ("meta-llama/Llama-4-Maverick", "llama"),
+        ("llama3.3:70b", "llama"),
+        ("mistral-large-latest", "mistral"),
+        ("grok-4", "grok"),
+        ("our-own-model", "our"),
+        ("x", "x"),
+        ("42", "42"),
+    ] {
+        assert_eq!(family, families.of(model), "{model}");
+    }
+}
+
+fn suited(provider: &Provider, tier: Tier, list: &[Listed]) -> Vec<(String, u32)> {
+    let suited = Families::built_in();
+    let suited = suited.suited(provider, tier, list).into_iter();
+    suited.map(|one| (one.model.id.clone(), one.line)).collect()
+}
+
+fn named(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
+    expected
+        .iter()
+        .map(|(id, line)| ((*id).to_owned(), *line))
+        .collect()
+}
+
+/// The two newest versions of a line take turns; a dated name is the same model as the one without.
+#[test]
+fn the_two_newest_versions_of_a_line_are_suited() {
+    let list = listed(&[
+        "claude-sonnet-5",
+        "claude-sonnet-5-5",
+        "claude-sonnet-5-5-20260901",
+        "claude-sonnet-4-6",
+        "claude-opus-5-5",
+    ]);
+    let found = suited(&official(Kind::Anthropic), Tier::Deliberate, &list);
+    let expected = [
+        ("claude-sonnet-5-5-20260901", 0),
+        ("claude-sonnet-5", 0),
+        ("claude-opus-5-5", 1),
+    ];
+    assert_eq!(named(&expected), found);
+}
+
+/// C-04: a compatible server with models of many vendors has as many families.
+#[test]
+fn c04_a_server_with_many_vendors_has_many_families() {
+    let list = listed(&[
+        "anthropic/claude-sonnet-4.5",
+        "google/gemini-3.1-pro-preview",
+        "openai/gpt-5.5",
+        "meta-llama/llama-3.1-405b-instruct",
+        "openai/gpt-5.5-image",
+    ]);
+    let found = suited(&compatible(), Tier::Deliberate, &list);
+    let families = Families::built_in();
+    let families: Vec<String> = found.iter().map(|(id, _)| families.of(id)).collect();
+    assert_eq!(["gpt", "claude", "gemini"].to_vec(), families, "{found:?}");
+}
+
+/// C-04: the families of an Ollama server, without models that are much smaller than the largest.
+#[test]
+fn c04_the_families_of_an_ollama_server_are_those_of_comparable_size() {
+    let list = sized(&[
+        ("nomic-embed-text:latest", 99),
+        ("qwen3:32b", 20),
+        ("qwen3:30b", 18),
+        ("llama3.3:70b", 43),
+        ("gemma3:12b", 8),
+        ("mistral-small:24b", 14),
+        ("llama3.2:3b", 2),
+        ("qwen3:4b", 3),
+    ]);
+    let ollama = official(Kind::Ollama);
+    let found = suited(&ollama, Tier::Deliberate, &list);
+    assert_eq!(
+        named(&[
+            ("llama3.3:70b", 0),
+            ("qwen3:32b", 0),
+            ("mistral-small:24b", 0)
+        ]),
+        found
+    );
+    let found = suited(&ollama, Tier::Fast, &list);
+    assert_eq!(
+        named(&[
+            ("gemma3:12b", 0),
+            ("mistral-small:24b", 0),
+            ("qwen3:4b", 0),
+            ("llama3.2:3b", 0)
+        ]),
+        found
+    );
 }

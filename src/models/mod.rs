@@ -6,6 +6,7 @@
 mod anthropic;
 mod attempt;
 mod breaker;
+mod command;
 mod delta_stream;
 mod discovery;
 mod embed;
@@ -40,6 +41,7 @@ use tokio::sync::Semaphore;
 use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
 use breaker::{SharedBreaker, WithBreaker};
+use command::CommandModel;
 use discovery::accepts_connections;
 use embed::{Format, HostedEmbedder};
 use endpoint::{Endpoint, Timeouts};
@@ -47,13 +49,14 @@ use fallback::{Fallback, WithFallbacks};
 use limit::WithConcurrencyLimit;
 use list_cache::ListCache;
 use retry::WithRetry;
-use wire::WireFormat;
+use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
-    Choice, Discovery, Finding, ModelPreferences, Search, TierModels, discover, discover_within,
+    Choice, Discovery, Finding, ModelPreferences, Offer, Search, TierModels, discover,
+    discover_within,
 };
 pub(crate) use policy::ModelPolicy;
-pub(crate) use prices::{Prices, PricesError};
+pub(crate) use prices::{Prices, PricesError, typical_price};
 pub(crate) use wire::Listed;
 
 /// The embedded model of this name.
@@ -76,6 +79,8 @@ pub(crate) struct ModelRegistry {
     own_prices: Prices,
     built_in_prices: OnceLock<Prices>,
     handles: Mutex<HashMap<String, ProviderHandle>>,
+    /// The limits of command providers, which have no connections.
+    program_limits: Mutex<HashMap<String, CallLimits>>,
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
@@ -83,9 +88,15 @@ pub(crate) struct ModelRegistry {
 #[derive(Clone)]
 struct ProviderHandle {
     backend: Arc<Backend>,
+    limits: CallLimits,
+    list: Arc<ListCache>,
+}
+
+/// Concurrency limit and circuit breaker of one provider.
+#[derive(Clone)]
+struct CallLimits {
     permits: Arc<Semaphore>,
     breaker: Arc<SharedBreaker>,
-    list: Arc<ListCache>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +110,10 @@ pub(crate) enum RegistryError {
         provider: String,
         variables: Vec<String>,
     },
+    #[error(
+        "the address of {provider} is unknown: set the environment variable {variable}, or base_url of [providers.{provider}]"
+    )]
+    NoAddress { provider: String, variable: String },
     #[error(
         "embeddings from {provider} are not supported: use a model of Ollama or of an OpenAI-compatible server"
     )]
@@ -120,6 +135,7 @@ impl ModelRegistry {
             own_prices,
             built_in_prices: OnceLock::new(),
             handles: Mutex::default(),
+            program_limits: Mutex::default(),
             models: Mutex::default(),
         })
     }
@@ -203,11 +219,24 @@ impl ModelRegistry {
             let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
             return Ok(by_name(name.model()));
         }
+        if let Some(command) = &provider.command {
+            let profile = Profile {
+                context_tokens: None,
+                ability: families::ability(name.model()),
+            };
+            let timeout = self.config.call_timeout(provider);
+            let program = CommandModel::new(provider, command, timeout, profile);
+            let mut limits = self
+                .program_limits
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let limits = limits
+                .entry(provider.name.clone())
+                .or_insert_with(|| self.call_limits(provider));
+            return Ok(self.limited(Arc::new(program), limits.clone()));
+        }
         let ProviderHandle {
-            backend,
-            permits,
-            breaker,
-            ..
+            backend, limits, ..
         } = self.handle(provider)?;
         let ability = if provider.is_official() {
             Ability::Full
@@ -229,18 +258,31 @@ impl ModelRegistry {
                         && families::Families::built_in().calls_tools(name.model())
             }),
         });
+        Ok(self.limited(hosted, limits))
+    }
+
+    /// The model with the limits of its provider, and retries.
+    fn limited(&self, model: Arc<dyn Model>, limits: CallLimits) -> Arc<dyn Model> {
+        let CallLimits { permits, breaker } = limits;
         let limited = Arc::new(WithConcurrencyLimit {
-            inner: hosted,
+            inner: model,
             permits,
         });
         let with_breaker = Arc::new(WithBreaker {
             inner: limited,
             breaker,
         });
-        Ok(Arc::new(WithRetry {
+        Arc::new(WithRetry {
             inner: with_breaker,
             policy: self.config.retry,
-        }))
+        })
+    }
+
+    fn call_limits(&self, provider: &Provider) -> CallLimits {
+        CallLimits {
+            permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
+            breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
+        }
     }
 
     pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, RegistryError> {
@@ -255,21 +297,21 @@ impl ModelRegistry {
             }
             Kind::Ollama => Format::Ollama,
             Kind::OpenAi => Format::OpenAi,
-            Kind::Anthropic | Kind::Gemini => {
+            Kind::Anthropic | Kind::Gemini | Kind::Command => {
                 return Err(RegistryError::NoEmbedder {
                     provider: provider.name.clone(),
                 });
             }
         };
         let ProviderHandle {
-            backend, permits, ..
+            backend, limits, ..
         } = self.handle(provider)?;
         Ok(Arc::new(HostedEmbedder(Arc::new(embed::Source {
             full_name: name.to_string(),
             model: name.model().to_owned(),
             format,
             backend,
-            permits,
+            permits: limits.permits,
             policy: self.config.retry,
         }))))
     }
@@ -278,8 +320,16 @@ impl ModelRegistry {
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, String> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name).map_err(|error| error.to_string())?;
-        if provider.kind == Kind::Local {
+        if matches!(provider.kind, Kind::Local | Kind::Command) {
             return Ok(Vec::new());
+        }
+        if let Some(models) = &provider.models {
+            let named = models.iter().cloned();
+            let named = named.map(|id| Listed {
+                id,
+                ..Listed::default()
+            });
+            return Ok(usable(named.collect()));
         }
         let handle = self.handle(provider).map_err(|error| error.to_string())?;
         let (backend, name) = (handle.backend, provider.name.clone());
@@ -296,6 +346,11 @@ impl ModelRegistry {
             Ok(usable(list))
         };
         handle.list.get(|| fetch.boxed()).await
+    }
+
+    /// The family of a model: `claude`.
+    pub(crate) fn family(&self, name: &ModelName) -> String {
+        families::Families::built_in().of(name.model())
     }
 
     /// `None` if the price is not known.
@@ -332,6 +387,12 @@ impl ModelRegistry {
     }
 
     fn handle(&self, provider: &Provider) -> Result<ProviderHandle, RegistryError> {
+        if let Some(variable) = &provider.base_url_env {
+            return Err(RegistryError::NoAddress {
+                provider: provider.name.clone(),
+                variable: variable.clone(),
+            });
+        }
         if provider.needs_key && provider.key.is_none() {
             return Err(RegistryError::NoKey {
                 provider: provider.name.clone(),
@@ -348,14 +409,19 @@ impl ModelRegistry {
                 backend: Arc::new(Backend::new(
                     Endpoint::new(provider, timeouts),
                     wire(provider),
+                    Adjustments::of(&provider.quirks),
                 )),
-                permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
-                breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
+                limits: self.call_limits(provider),
                 list: Arc::default(),
             }
         });
         Ok(handle.clone())
     }
+}
+
+/// Ends the programs of all command providers. They do not end by themselves when this process does.
+pub(crate) async fn end_programs() {
+    command::end_all().await;
 }
 
 fn with_fallbacks(
@@ -386,7 +452,7 @@ fn wire(provider: &Provider) -> Box<dyn WireFormat> {
         Kind::Anthropic => Box::new(anthropic::Anthropic),
         Kind::Gemini => Box::new(gemini::Gemini),
         Kind::Ollama => Box::new(ollama::Ollama::default()),
-        Kind::OpenAi | Kind::Local => Box::new(openai::OpenAi {
+        Kind::OpenAi | Kind::Local | Kind::Command => Box::new(openai::OpenAi {
             official: provider.is_official(),
         }),
     }

@@ -170,8 +170,8 @@ impl WireFormat for Ollama {
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
         read_list(body, |entry: Entry| Listed {
             id: entry.name,
-            created: None,
             bytes: entry.size,
+            ..Listed::default()
         })
     }
 }

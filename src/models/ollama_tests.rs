@@ -98,8 +98,8 @@ async fn the_list_of_models_has_their_size() {
     assert_eq!(
         vec![Listed {
             id: "qwen3:32b".to_owned(),
-            created: None,
-            bytes: Some(20_201_253_588)
+            bytes: Some(20_201_253_588),
+            ..Listed::default()
         }],
         list
     );

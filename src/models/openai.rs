@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::model::{Finish, RawJson, Request, Schema};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::framing::Framing;
 use super::images;
+use super::prices::typical_price;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
@@ -292,7 +293,8 @@ impl WireFormat for OpenAi {
                 .and_then(|seconds| {
                     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
                 }),
-            bytes: None,
+            price: entry.pricing.and_then(Pricing::typical),
+            ..Listed::default()
         })
     }
 }
@@ -421,6 +423,28 @@ struct Reasoned {
 struct Entry {
     id: String,
     created: Option<u64>,
+    pricing: Option<Pricing>,
+}
+
+/// Dollars per token as text, as OpenRouter lists them. Other shapes are ignored.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Pricing {
+    PerToken { prompt: String, completion: String },
+    Other(IgnoredAny),
+}
+
+impl Pricing {
+    fn typical(self) -> Option<Money> {
+        let Self::PerToken { prompt, completion } = self else {
+            return None;
+        };
+        let per_million = |text: String| text.parse::<f64>().ok().map(|dollars| dollars * 1e6);
+        Money::from_dollars(typical_price(
+            per_million(prompt)?,
+            per_million(completion)?,
+        ))
+    }
 }
 
 #[cfg(test)]

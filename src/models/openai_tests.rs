@@ -331,12 +331,12 @@ async fn the_list_of_models_has_their_age() {
             Listed {
                 id: "a".to_owned(),
                 created: Some(created),
-                bytes: None
+                ..Listed::default()
             },
             Listed {
                 id: "b".to_owned(),
                 created: None,
-                bytes: None
+                ..Listed::default()
             },
         ],
         list
@@ -508,4 +508,60 @@ async fn m15_a_server_without_tools_gets_none() {
     );
     let bodies = server.bodies();
     assert!(bodies[0]["tools"].is_array() && bodies[1]["tools"].is_null());
+}
+
+/// C-03: header of the key, query and quirks of a provider count from the first call on.
+#[tokio::test]
+async fn c03_a_services_header_query_and_quirks_are_sent() {
+    let server = Server::new([Reply::events(&[
+        r#"{"choices":[{"delta":{"content":"{}"},"finish_reason":"stop"}]}"#,
+        "[DONE]",
+    ])]);
+    let section = format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\napi_key_env = \"LAB_KEY\"\nkey_header = \"api-key\"\n\
+         query = \"api-version=preview\"\nquirks = [\"max_completion_tokens\", \"json_object\", \"no_seed\", \"no_stream_options\"]\n",
+        server.address
+    );
+    let registry = registry_from(&section);
+    call(&registry, request("m")).await;
+    let seen = server.seen();
+    let [seen] = seen.as_slice() else {
+        panic!("{seen:?}");
+    };
+    assert!(
+        seen.line.contains("/chat/completions?api-version=preview"),
+        "{}",
+        seen.line
+    );
+    assert_eq!(
+        Some("sk-very-secret"),
+        seen.headers.get("api-key").map(String::as_str)
+    );
+    assert_eq!(None, seen.headers.get("authorization"));
+    assert_eq!(json!(1500), seen.body["max_completion_tokens"]);
+    assert_eq!(
+        json!({ "type": "json_object" }),
+        seen.body["response_format"]
+    );
+    for left_out in ["max_tokens", "seed", "stream_options"] {
+        assert_eq!(None, seen.body.get(left_out), "{left_out}");
+    }
+}
+
+/// Prices in OpenRouter's list compare models; other shapes are ignored.
+#[test]
+fn listed_prices_are_read() {
+    let body = json!({ "data": [
+        { "id": "a/x", "pricing": { "prompt": "0.000002", "completion": "0.00001" } },
+        { "id": "b/y", "pricing": { "input": 2.0, "output": 10.0 } },
+        { "id": "c/z", "pricing": { "prompt": "-1", "completion": "free" } },
+        { "id": "d" },
+    ]});
+    let format = OpenAi { official: false };
+    let list = format.read_list(body.to_string().as_bytes()).unwrap();
+    let prices: Vec<Option<f64>> = list
+        .iter()
+        .map(|model| model.price.map(Money::dollars))
+        .collect();
+    assert_eq!(vec![Some(4.0), None, None, None], prices);
 }

@@ -81,6 +81,11 @@ impl Prices {
     }
 }
 
+/// The price of a typical call per million tokens, to compare models: it has three times as much input as output.
+pub(crate) fn typical_price(input: f64, output: f64) -> f64 {
+    (3.0 * input + output) / 4.0
+}
+
 pub(super) fn price(
     own: &Prices,
     built_in: &Prices,
@@ -92,6 +97,12 @@ pub(super) fn price(
         .or_else(|| own.find(provider.kind.name(), model));
     by_user.or_else(|| match provider.kind {
         Kind::Ollama | Kind::Local => Some(Price::FREE),
+        // A subscription may cover its calls, or they may be billed: only the user knows.
+        Kind::Command => provider
+            .command
+            .as_ref()
+            .filter(|command| command.is_free)
+            .map(|_| Price::FREE),
         // Another server may use the same model name at another price.
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini if !provider.is_official() => None,
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini => built_in.find(provider.kind.name(), model),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::model::{
     Delta, Finish, Message, Offer, Request, Speaker, Tool, ToolCall, ToolPart, Tools,
 };
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::framing::Framing;
+use crate::config::Quirk;
 
 /// Builds requests and parses replies in one provider's format. Does no I/O.
 pub(super) trait WireFormat: Send + Sync {
@@ -51,6 +52,8 @@ pub(crate) struct Listed {
     pub created: Option<SystemTime>,
     /// The size of the weights, if the server reports it.
     pub bytes: Option<u64>,
+    /// What the server says of its [typical price](super::prices::typical_price). Used to compare models, not for accounting.
+    pub price: Option<Money>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,6 +236,19 @@ const THINKING_TOKENS: u32 = 8_192;
 pub(super) struct Adjustments(u16);
 
 impl Adjustments {
+    /// What a provider needs from the start.
+    pub(super) fn of(quirks: &[Quirk]) -> Self {
+        let adjustment = |quirk: &Quirk| match quirk {
+            Quirk::MaxCompletionTokens => Adjustment::AlternativeLimitName,
+            Quirk::StrictSchema => Adjustment::StrictSchema,
+            Quirk::JsonObject => Adjustment::SecondSchemaMode,
+            Quirk::NoSeed => Adjustment::OmitSeed,
+            Quirk::NoStreamOptions => Adjustment::OmitStreamOptions,
+        };
+        let adjustments = quirks.iter().map(adjustment);
+        adjustments.fold(Self::default(), Self::with)
+    }
+
     pub(super) fn has(self, adjustment: Adjustment) -> bool {
         self.0 & (1 << adjustment as u8) != 0
     }

@@ -37,11 +37,7 @@ pub(crate) fn setup() -> Setup {
             .seats
             .into_iter()
             .zip(models)
-            .map(|(seat, model)| Seated {
-                seat,
-                model: model.into(),
-                ability: Ability::Full,
-            })
+            .map(|(seat, model)| Seated::new(seat, model, Ability::Full))
             .collect(),
         rules: json!({ "min_rounds": 2, "max_rounds": 4 }),
         budget: Budget::default(),

@@ -21,6 +21,7 @@ use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
 };
 use roundtable_engine::protocols;
+use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -144,7 +145,7 @@ pub(crate) async fn prepare(
         &plan.cast,
         &models,
         &settings,
-        (fallback_local, &policy),
+        (fallback_local, budget.max_cost.is_some(), &policy),
         progress,
     )
     .await?;
@@ -181,6 +182,9 @@ pub(crate) async fn prepare(
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
     };
+    if let Some(seating) = families::seating(&setup).filter(|seating| seating.families > 1) {
+        (progress.say)(&seating.note);
+    }
     Ok(PreparedDebate {
         setup,
         budget,

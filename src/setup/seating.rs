@@ -1,8 +1,10 @@
-//! Chooses the model of each seat and says why.
+//! Chooses the model of each seat and says why: those that the user names, and for the other seats different families of those that
+//! were found.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use roundtable_core::usage::Price;
+use roundtable_core::usage::{Money, Price};
+use roundtable_engine::cast::dealing::{Candidate, DealPolicy, Diversity, Place, deal};
 use roundtable_engine::cast::{Cast, Seat, Tier};
 use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
@@ -14,7 +16,9 @@ use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
-use crate::models::{Discovery, ModelPolicy, ModelPreferences, Search, discover};
+use crate::models::{
+    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, typical_price,
+};
 
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
@@ -29,32 +33,234 @@ pub(super) async fn choose(
     cast: &Cast,
     models: &Models,
     settings: &SeatSettings,
-    (fallback_local, policy): (bool, &ModelPolicy),
+    (fallback_local, is_limited, policy): (bool, bool, &ModelPolicy),
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut notices = Vec::new();
-    let mut named = named(app, cast, models, settings)?;
+    let mut chosen = named(app, cast, models, settings)?;
     let unnamed: Vec<_> = cast
         .seats
         .iter()
-        .filter(|seat| !named.contains_key(&seat.name))
+        .filter(|seat| !chosen.contains_key(&seat.name))
         .collect();
     if !unnamed.is_empty() {
         let preferences = preferences(&unnamed, fallback_local);
         let found = discover(&app.models, &preferences, Search::FirstFit).await;
-        for seat in unnamed {
-            let model = model_for(&found, seat.tier, seat.prefers.as_deref())
-                .ok_or_else(|| no_model(&found))?;
-            named.insert(seat.name.clone(), model);
-        }
+        let dealer = Dealer {
+            app,
+            found: &found,
+            policy,
+            needs_prices: is_limited || policy.priced_only,
+        };
+        dealer.deal(cast, &mut chosen)?;
         explain(&found, progress);
         notices.extend(found.substitution());
+        let left_out = found.left_out.iter().map(|why| format!("Left out: {why}"));
+        for note in left_out.inspect(|note| (progress.say)(note)) {
+            notices.push(note);
+        }
+        for note in dealer.too_dear(&chosen) {
+            (progress.say)(&note);
+        }
     }
     // Before anything is downloaded.
-    check_allowed(named.values(), policy)?;
-    let mut seating = seat(app, cast, settings, &named, policy, progress).await?;
+    check_allowed(chosen.values().map(|chosen| &chosen.model), policy)?;
+    let mut seating = seat(app, cast, settings, &chosen, policy, progress).await?;
     seating.notices = notices;
     Ok(seating)
+}
+
+/// A seat's model.
+struct Chosen {
+    model: ModelName,
+    /// `None` if the user named it.
+    why: Option<String>,
+}
+
+/// Deals the models that were found to the seats without one.
+struct Dealer<'a> {
+    app: &'a AppContext,
+    found: &'a Discovery,
+    policy: &'a ModelPolicy,
+    /// The cost is limited, so only models with a known price count.
+    needs_prices: bool,
+}
+
+impl Dealer<'_> {
+    fn deal(&self, cast: &Cast, chosen: &mut BTreeMap<String, Chosen>) -> Result<(), Failure> {
+        if self.found.deliberate.is_none() || self.found.fast.is_none() {
+            return Err(no_model(self.found));
+        }
+        for seat in &cast.seats {
+            let preferred = seat.prefers.as_deref();
+            let is_wished = cast.seating.pin.is_some() || seat.seating.pin.is_some();
+            if let Some(model) = preferred.and_then(|name| self.found.granted(name))
+                && !is_wished
+            {
+                let why = Some(format!("the cast prefers {}", model.model()));
+                let preferred = || Chosen { model, why };
+                chosen.entry(seat.name.clone()).or_insert_with(preferred);
+            }
+        }
+        let mut places = cast.places();
+        for place in &mut places {
+            let chosen = chosen.get(&place.seat);
+            place.taken_by = chosen.map(|chosen| self.app.models.family(&chosen.model));
+        }
+        let candidates = self.candidates(&places);
+        let dealt = deal(&places, &candidates, self.deal_policy());
+        let dealt = dealt.map_err(|error| Failure::no_model(error.to_string()))?;
+        for one in dealt {
+            let model = self.app.config.model_name(&one.model)?;
+            // The models of tiers are named by the user.
+            let why = (!self.is_named()).then_some(one.why);
+            chosen.insert(one.seat, Chosen { model, why });
+        }
+        Ok(())
+    }
+
+    fn deal_policy(&self) -> DealPolicy {
+        let seating = &self.app.config.seating;
+        DealPolicy {
+            diversity: seating.diversity,
+            max_price_ratio: seating.max_price_ratio,
+        }
+    }
+
+    fn is_named(&self) -> bool {
+        let tiers = &self.app.config.tiers;
+        tiers.deliberate.is_some() || tiers.fast.is_some()
+    }
+
+    /// The choices for the tiers, which set the price classes, then all other models that were found, without those that the
+    /// caller's token may not use.
+    fn candidates(&self, places: &[Place]) -> Vec<Candidate> {
+        let choice = |tier: Tier, choice: Option<&Choice>| {
+            let model = choice.map(|choice| choice.model.clone());
+            model.map(|model| self.candidate(&model, tier, 0))
+        };
+        let choices = [
+            choice(Tier::Deliberate, self.found.deliberate.as_ref()),
+            choice(Tier::Fast, self.found.fast.as_ref()),
+        ];
+        let offers = self.found.offers.iter();
+        let offers = offers.map(|offer| self.candidate(&offer.model, offer.tier, offer.line));
+        let offers = offers.filter(|one| !self.needs_prices || self.has_price(one));
+        let mut all: Vec<Candidate> = Vec::new();
+        for one in choices
+            .into_iter()
+            .flatten()
+            .chain(offers)
+            .chain(self.wished(places))
+        {
+            let is_known = |known: &Candidate| (&known.model, known.tier) == (&one.model, one.tier);
+            if !all.iter().any(is_known) {
+                all.push(one);
+            }
+        }
+        let is_allowed = |one: &Candidate| {
+            let name = self.app.config.model_name(&one.model);
+            name.is_ok_and(|name| self.policy.allows(&name))
+        };
+        // If nothing is allowed, the refusal names the first choice.
+        for tier in [Tier::Deliberate, Tier::Fast] {
+            if all.iter().any(|one| one.tier == tier && is_allowed(one)) {
+                all.retain(|one| one.tier != tier || is_allowed(one));
+            }
+        }
+        all
+    }
+
+    /// Models that the cast wishes for by name, if a provider lists them. They are dealt to nobody else.
+    fn wished(&self, places: &[Place]) -> Vec<Candidate> {
+        let mut wished = Vec::new();
+        for place in places.iter().filter(|place| place.taken_by.is_none()) {
+            let wishes = place.wishes.pin.iter().chain(&place.wishes.prefer);
+            for wish in wishes {
+                for finding in &self.found.findings {
+                    let names = finding.models.iter();
+                    let names = names.map(|id| ModelName::new(&finding.provider, id));
+                    let mut names =
+                        names.filter(|name| *wish == name.to_string() || wish == name.model());
+                    wished.extend(
+                        names
+                            .next()
+                            .map(|name| self.candidate(&name, place.tier, u32::MAX)),
+                    );
+                }
+            }
+        }
+        wished
+    }
+
+    fn candidate(&self, name: &ModelName, tier: Tier, line: u32) -> Candidate {
+        let models = &self.app.models;
+        Candidate {
+            model: name.to_string(),
+            family: models.family(name),
+            tier,
+            line,
+            price: self.price(name),
+        }
+    }
+
+    /// The typical price of a model, from the price lists or from its provider.
+    fn price(&self, name: &ModelName) -> Option<f64> {
+        let known = self.app.models.price(name);
+        let known = known.map(|price| typical_price(price.input, price.output));
+        known.or_else(|| {
+            let mut offers = self.found.offers.iter();
+            let offer = offers.find(|offer| offer.model == *name)?;
+            offer.listed_price.map(Money::dollars)
+        })
+    }
+
+    /// Whether calls of a model can be accounted.
+    fn has_price(&self, one: &Candidate) -> bool {
+        let name = self.app.config.model_name(&one.model);
+        name.is_ok_and(|name| self.app.models.price(&name).is_some())
+    }
+
+    /// A note for each family that no seat has because of its price.
+    fn too_dear(&self, chosen: &BTreeMap<String, Chosen>) -> Vec<String> {
+        let policy = self.deal_policy();
+        let Some(first) = self.found.deliberate.as_ref() else {
+            return Vec::new();
+        };
+        if policy.diversity == Diversity::One {
+            return Vec::new();
+        }
+        let models = &self.app.models;
+        let price = |name: &ModelName| self.price(name);
+        let seated = chosen.values().map(|chosen| models.family(&chosen.model));
+        let mut families: BTreeSet<String> = seated.collect();
+        let mut notes = Vec::new();
+        for offer in &self.found.offers {
+            let is_in_class = |other: &Offer| {
+                (other.tier, &other.family) == (Tier::Deliberate, &offer.family)
+                    && policy.is_in_price_class(price(&other.model), price(&first.model))
+            };
+            let is_other = offer.tier == Tier::Deliberate && !families.contains(&offer.family);
+            if !is_other || self.found.offers.iter().any(is_in_class) {
+                continue;
+            }
+            families.insert(offer.family.clone());
+            let why = match (price(&offer.model), price(&first.model)) {
+                (Some(price), Some(first)) => format!(
+                    "it costs {:.1} times as much as the first model, more than seating.max_price_ratio ({})",
+                    price / first,
+                    policy.max_price_ratio
+                ),
+                (None, _) => "its price is unknown: add it to prices.toml".to_owned(),
+                (Some(_), None) => format!(
+                    "the price of {} is unknown: add it to prices.toml",
+                    first.model
+                ),
+            };
+            notes.push(format!("No seat for {}: {why}", offer.model));
+        }
+        notes
+    }
 }
 
 /// Refuses models that the caller's token may not use.
@@ -85,13 +291,26 @@ fn preferences(seats: &[&Seat], fallback_local: bool) -> ModelPreferences {
     }
 }
 
-/// The model of each seat of a cast, if the user names none. Seats without a model are left out.
-pub(crate) async fn proposed_models(app: &AppContext, cast: &Cast) -> Vec<(String, ModelName)> {
+/// The model of each seat of a cast, if the user names none, and why. Empty if there is none.
+pub(crate) async fn proposed_models(
+    app: &AppContext,
+    cast: &Cast,
+) -> Vec<(String, ModelName, Option<String>)> {
     let seats: Vec<&Seat> = cast.seats.iter().collect();
     let found = discover(&app.models, &preferences(&seats, false), Search::FirstFit).await;
+    let dealer = Dealer {
+        app,
+        found: &found,
+        policy: &ModelPolicy::default(),
+        needs_prices: false,
+    };
+    let mut chosen = BTreeMap::new();
+    if dealer.deal(cast, &mut chosen).is_err() {
+        return Vec::new();
+    }
     let proposed = seats.iter().filter_map(|seat| {
-        let model = model_for(&found, seat.tier, seat.prefers.as_deref())?;
-        Some((seat.name.clone(), model))
+        let chosen = chosen.remove(&seat.name)?;
+        Some((seat.name.clone(), chosen.model, chosen.why))
     });
     proposed.collect()
 }
@@ -148,7 +367,7 @@ async fn seat(
     app: &AppContext,
     cast: &Cast,
     settings: &SeatSettings,
-    named: &BTreeMap<String, ModelName>,
+    chosen: &BTreeMap<String, Chosen>,
     policy: &ModelPolicy,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
@@ -159,7 +378,7 @@ async fn seat(
         notices: Vec::new(),
     };
     for seat in &cast.seats {
-        let Some(name) = named.get(&seat.name) else {
+        let Some(Chosen { model: name, why }) = chosen.get(&seat.name) else {
             return Err(Failure::usage(format!("no model for seat '{}'", seat.name)));
         };
         if !ready.contains_key(name) {
@@ -180,9 +399,9 @@ async fn seat(
         }
         seating.models.insert(seat.name.clone(), model.clone());
         seating.seated.push(Seated {
-            seat,
-            model: real.to_string(),
-            ability,
+            family: Some(app.models.family(real)),
+            why: why.clone(),
+            ..Seated::new(seat, real.to_string(), ability)
         });
     }
     say_remarks(&seating, progress);
@@ -214,14 +433,15 @@ fn named(
     cast: &Cast,
     models: &Models,
     settings: &SeatSettings,
-) -> Result<BTreeMap<String, ModelName>, Failure> {
+) -> Result<BTreeMap<String, Chosen>, Failure> {
+    let by_user = |model| Chosen { model, why: None };
     let mut named = BTreeMap::new();
     let mut faults = Vec::new();
     for (seat, model) in &models.seats {
         let at = format!("/seats/{seat}");
         match cast.seat(seat) {
             Ok(seat) => match app.config.model_name(model) {
-                Ok(model) => drop(named.insert(seat.name.clone(), model)),
+                Ok(model) => drop(named.insert(seat.name.clone(), by_user(model))),
                 Err(error) => faults.push(Fault::new(at, error.to_string())),
             },
             Err(error) => faults.push(Fault::new(at, error.to_string())),
@@ -244,20 +464,18 @@ fn named(
         let wanted = all
             .clone()
             .or_else(|| configured.and_then(|seat| seat.model.clone()));
-        if let Some(model) = wanted {
-            named.entry(seat.name.clone()).or_insert(model);
+        let pinned = || {
+            let pin = seat.seating.pin.as_ref().or(cast.seating.pin.as_ref())?;
+            let is_name = pin.contains(':') && !pin.contains('*');
+            let model = app.config.model_name(pin).ok().filter(|_| is_name)?;
+            let why = Some(format!("the cast pins {pin}"));
+            Some(Chosen { model, why })
+        };
+        if let Some(chosen) = wanted.map(by_user).or_else(pinned) {
+            named.entry(seat.name.clone()).or_insert(chosen);
         }
     }
     Ok(named)
-}
-
-fn model_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<ModelName> {
-    let granted = prefers.and_then(|spec| found.granted(spec));
-    let chosen = match tier {
-        Tier::Deliberate => found.deliberate.as_ref(),
-        Tier::Fast => found.fast.as_ref(),
-    };
-    granted.or_else(|| chosen.map(|choice| choice.model.clone()))
 }
 
 pub(crate) fn no_model(found: &Discovery) -> Failure {

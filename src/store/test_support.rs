@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use roundtable_core::usage::{Money, Usage};
+use roundtable_engine::cast::seating::Wishes;
 use roundtable_engine::cast::{Part, Seat, Tier};
 use roundtable_engine::event::{
     Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Seated, Setup, Spent, State,
@@ -19,8 +20,8 @@ pub(super) fn setup(question: &str) -> Setup {
         protocol: "dialectic".into(),
         question: question.into(),
         seed: u64::MAX,
-        seats: vec![Seated {
-            seat: Seat {
+        seats: vec![Seated::new(
+            Seat {
                 persona: "You doubt.".into(),
                 prefers: None,
                 duty: None,
@@ -30,15 +31,16 @@ pub(super) fn setup(question: &str) -> Setup {
                 anchor: None,
                 team: None,
                 stance: None,
+                seating: Wishes::default(),
                 name: "skeptic".into(),
                 title: "Skeptic".into(),
                 tier: Tier::Deliberate,
                 temperature: 0.7,
                 max_output_tokens: 2_000,
             },
-            model: "lab:x".into(),
-            ability: Ability::Full,
-        }],
+            "lab:x",
+            Ability::Full,
+        )],
         rules: json!({ "rounds": [1, 3], "threshold": 0.1 }),
         budget: Budget::default(),
         embedder: None,

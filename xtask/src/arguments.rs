@@ -23,6 +23,8 @@ Tasks:
   bench [FILTER]            benchmarks of the release build; FILTER is the name of a measurement
   soak [FILTER]             the fault and crash tests at full length (`test` runs a tenth of them);
                             prints the figures of docs/reliability.md
+  clients [FILTER]          install real command-line agents (Claude Code, Codex, Gemini CLI, opencode) from the npm registry
+                            into the cache folder; each sits in a debate against a scripted model server
   deny                      cargo-deny with all its checks, security advisories included; installs it on first use
   dist [DIR] [--check]      the files of a release: static Linux binaries, packages (tar.gz, deb, wheel, npm), install.sh,
                             a software bill of materials and checksums; --check installs and runs each of them;
@@ -38,6 +40,7 @@ Examples:
   cargo xtask test c16_              some tests, including those of the embedded model
   cargo xtask bench startup
   cargo xtask soak crashes::
+  cargo xtask clients codex
   cargo xtask deny                   before a release: known vulnerabilities in dependencies
   cargo xtask dist out --check       writes the files of a release into `out`, then installs and runs each of them
 
@@ -55,11 +58,12 @@ pub(crate) enum Task {
         /// `--embedded`: build the embedded model even if there is another one.
         embedded: bool,
     },
-    /// With filters, like the next three.
+    /// With filters, like the next four.
     Check(Vec<OsString>),
     Test(Vec<OsString>),
     Bench(Vec<OsString>),
     Soak(Vec<OsString>),
+    Clients(Vec<OsString>),
     Deny,
     Dist(DistOptions),
     Help,
@@ -90,6 +94,7 @@ impl Task {
             "test" => Ok(Self::Test(rest)),
             "bench" => Ok(Self::Bench(rest)),
             "soak" => Ok(Self::Soak(rest)),
+            "clients" => Ok(Self::Clients(rest)),
             "deny" => Ok(Self::Deny),
             "dist" => Self::parse_dist(rest),
             "help" | "--help" | "-h" => Ok(Self::Help),

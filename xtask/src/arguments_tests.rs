@@ -48,12 +48,14 @@ fn filters_are_passed_to_the_test_runner() {
             parse(&["test", "c07_", "resume"]),
             parse(&["bench", "embedder"]),
             parse(&["soak", "crashes::"]),
+            parse(&["clients", "codex"]),
         ],
         [
             Ok(Task::Check(words(&["resume", "c07_"]))),
             Ok(Task::Test(words(&["c07_", "resume"]))),
             Ok(Task::Bench(words(&["embedder"]))),
             Ok(Task::Soak(words(&["crashes::"]))),
+            Ok(Task::Clients(words(&["codex"]))),
         ]
     );
 }
@@ -159,6 +161,7 @@ fn the_help_has_an_example_of_each_task() {
         "test",
         "bench",
         "soak",
+        "clients",
         "deny",
         "dist",
     ] {

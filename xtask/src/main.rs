@@ -10,6 +10,7 @@
 
 mod arguments;
 mod cargo;
+mod clients;
 mod deny_file;
 mod dependencies;
 mod dependency_tree;

@@ -5,18 +5,24 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-/// The variables in which the program looks for keys, in `src/config/provider.rs`.
-const KEYS: [&str; 4] = [
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-];
+/// The services that the program knows, with the variables of their keys.
+const SERVICES: &str = include_str!("../../data/providers.toml");
+
+/// The variables in which the program looks for keys. A service without an address needs more than a key.
+fn key_variables(services: &str) -> Vec<&str> {
+    let sections = services.split("\n[").skip(1);
+    let usable = sections.filter(|section| section.contains("\nbase_url = \"http"));
+    let lines = usable.flat_map(|section| section.lines());
+    let lists = lines.filter_map(|line| line.strip_prefix("api_key_env = "));
+    lists
+        .flat_map(|list| list.split('"').skip(1).step_by(2))
+        .collect()
+}
 
 /// A model other than the embedded one, for the log: `OPENAI_API_KEY`. `options` are those of `roundtable ask`.
 pub(crate) fn find(options: &[OsString]) -> Option<String> {
     let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let key = KEYS.into_iter().find(set);
+    let key = key_variables(SERVICES).into_iter().find(set);
     let host = std::env::var("OLLAMA_HOST").unwrap_or_default();
     choose(options, key, || ollama_models(&ollama_address(&host)?))
 }

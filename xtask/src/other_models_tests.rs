@@ -42,18 +42,18 @@ fn options_that_name_the_embedded_model_build_it() {
 }
 
 #[test]
-fn the_variables_are_those_of_the_program() {
-    let source = include_str!("../../src/config/provider.rs");
-    let start = source.find("fn key_variables").unwrap();
-    let body = &source[start..start + source[start..].find("\n    }").unwrap()];
-    let mut in_program: Vec<&str> = body
-        .split('"')
-        .filter(|text| text.ends_with("_API_KEY"))
-        .collect();
-    let mut here = KEYS.to_vec();
-    in_program.sort_unstable();
-    here.sort_unstable();
-    assert_eq!(in_program, here);
+fn the_variables_are_those_of_services_with_an_address() {
+    let known = key_variables(SERVICES);
+    for variable in [
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GOOGLE_API_KEY",
+        "MISTRAL_API_KEY",
+    ] {
+        assert!(known.contains(&variable), "{variable}: {known:?}");
+    }
+    let services = "\n[a]\nbase_url = \"https://a\"\napi_key_env = [\"A\", \"B\"]\n\n[b]\napi_key_env = [\"C\"]\n";
+    assert_eq!(key_variables(services), ["A", "B"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::probe::run_captured;
 use crate::requirements::Purpose;
-use crate::{dependencies, dist, install, log, other_models};
+use crate::{clients, dependencies, dist, install, log, other_models};
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
 
@@ -29,6 +29,7 @@ pub(crate) fn run(task: Task) -> ExitCode {
         Task::Test(filters) => test(&filters),
         Task::Bench(filters) => bench(&filters),
         Task::Soak(filters) => soak(&filters),
+        Task::Clients(filters) => clients(&filters),
         Task::Deny => deny(),
         Task::Dist(options) => dist(&options),
         Task::Help => Ok(help()),
@@ -190,6 +191,29 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
         .env("SUITE_SCALE", "full")
         .duration_hint("about half an hour on two cores");
     Ok(run_all(vec![soak]))
+}
+
+/// `clients`: real command-line agents, each in a debate against a scripted model server. Not a part of `test`, because it downloads
+/// hundreds of megabytes.
+fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::Clients])?;
+    let programs = clients::install(&Folders::find().tools.join("clients"))?;
+    let all = [OsString::from("clients::")];
+    let packages = "--package roundtable --no-default-features --test suite";
+    let arguments = if Cargo::has_nextest() {
+        format!("nextest run --no-fail-fast --run-ignored only {packages}")
+    } else {
+        format!("test --no-fail-fast {packages} -- --ignored --test-threads 1")
+    };
+    let filters: Vec<OsString> = filters
+        .iter()
+        .map(|filter| clients::test_name(filter))
+        .collect();
+    let tests = cargo
+        .step("debates of command-line agents", &arguments)
+        .args(if filters.is_empty() { &all } else { &filters })
+        .env("SUITE_CLIENTS", programs);
+    Ok(run_all(vec![tests]))
 }
 
 /// `deny`: cargo-deny with all its checks.

@@ -1,6 +1,8 @@
 //! Casts: the seats of a debate, from data files (`casts/NAME.toml`).
 
 pub mod councils;
+pub mod dealing;
+pub mod seating;
 
 use std::path::Path;
 
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, DataKind, Text, is_name};
 use councils::{CouncilsSpec, Fault};
+use seating::Wishes;
 
 /// The seats that take part in a debate, made for one protocol.
 ///
@@ -27,6 +30,9 @@ pub struct Cast {
     /// Criteria for protocols that score arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Rubric>,
+    /// Wishes for the models of all seats.
+    #[serde(default, skip_serializing_if = "Wishes::is_empty")]
+    pub seating: Wishes,
 }
 
 /// The cast that a request asks for.
@@ -92,6 +98,9 @@ pub struct Seat {
     pub team: Option<Team>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Stance>,
+    /// Wishes for its model, and whom it judges.
+    #[serde(default, skip_serializing_if = "Wishes::is_empty")]
+    pub seating: Wishes,
 }
 
 /// The function of a seat in a deliberation.
@@ -347,6 +356,7 @@ impl Cast {
         if let Some(panel) = &self.panel {
             faults.extend(panel.faults(&self.seats));
         }
+        faults.extend(self.seating_faults());
         faults
     }
 }

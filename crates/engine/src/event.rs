@@ -294,6 +294,24 @@ pub struct Seated {
     /// `provider:model`
     pub model: String,
     pub ability: Ability,
+    /// The model's family, such as `claude`. `None` in debates of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
+    /// Why the seat has this model, if the user did not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Seated {
+    pub fn new(seat: Seat, model: impl Into<String>, ability: Ability) -> Self {
+        Self {
+            seat,
+            model: model.into(),
+            ability,
+            family: None,
+            why: None,
+        }
+    }
 }
 
 /// A step's request to a model, successful or not: which step and seat, which model, when, and what it used.

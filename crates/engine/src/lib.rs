@@ -24,6 +24,7 @@ pub mod report;
 pub mod retrospective;
 pub mod rules;
 pub mod safety;
+pub mod seating;
 pub mod spent;
 pub mod table;
 pub mod tokens;

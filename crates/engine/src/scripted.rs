@@ -233,11 +233,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         seats: cast
             .seats
             .into_iter()
-            .map(|seat| Seated {
-                seat,
-                model: "test:scripted".into(),
-                ability,
-            })
+            .map(|seat| Seated::new(seat, "test:scripted", ability))
             .collect(),
         rules: json!(rules),
         budget: Budget::default(),

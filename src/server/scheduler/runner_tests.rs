@@ -42,11 +42,7 @@ fn prepared(context: &AppContext) -> PreparedDebate {
         seats: cast
             .seats
             .iter()
-            .map(|seat| Seated {
-                seat: seat.clone(),
-                model: "test:defective".into(),
-                ability: Ability::Full,
-            })
+            .map(|seat| Seated::new(seat.clone(), "test:defective", Ability::Full))
             .collect(),
     };
     PreparedDebate {

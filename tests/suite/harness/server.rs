@@ -1,4 +1,5 @@
-//! A fake OpenAI-compatible model server on a free port. It records all requests.
+//! A fake model server on a free port. It speaks the formats of OpenAI, Anthropic and Gemini, by the path of a request, and records
+//! all requests in OpenAI's form.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -10,6 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use super::wire_format::WireFormat;
+
+const JSON: &str = "content-type: application/json\r\n";
 
 pub(crate) enum Answer {
     /// The complete reply, streamed.
@@ -82,6 +87,14 @@ impl Server {
     pub(crate) fn start(
         behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
     ) -> Self {
+        Self::with_models(&["x"], behaviour)
+    }
+
+    /// Lists these models.
+    pub(crate) fn with_models(
+        models: &[&str],
+        behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -93,6 +106,7 @@ impl Server {
             counts: Arc::default(),
             calls: Arc::clone(&calls),
             listings: Arc::clone(&listings),
+            models: models.iter().map(|&id| id.to_owned()).collect(),
         };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -168,6 +182,21 @@ struct Recorder {
     counts: Arc<Mutex<HashMap<String, usize>>>,
     calls: Arc<Mutex<Vec<Span>>>,
     listings: Arc<AtomicUsize>,
+    models: Vec<String>,
+}
+
+/// A list of models, in Gemini's format if the path is that of Gemini.
+fn list_of(models: &[String], path: &str) -> String {
+    let list = if path.contains("pageSize") {
+        let names = models
+            .iter()
+            .map(|id| json!({ "name": format!("models/{id}") }));
+        json!({ "models": names.collect::<Vec<_>>() })
+    } else {
+        let data = models.iter().map(|id| json!({ "id": id, "created": 1 }));
+        json!({ "data": data.collect::<Vec<_>>() })
+    };
+    list.to_string()
 }
 
 fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::io::Result<()> {
@@ -180,19 +209,16 @@ fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::
         let Some((path, body)) = read_request(&mut reader)? else {
             return Ok(());
         };
-        if path.ends_with("/models") {
+        if path.split('?').next().unwrap().ends_with("/models") {
             recorder.listings.fetch_add(1, Ordering::SeqCst);
             take(&mut reader, UNREAD.min(body.len()))?;
-            let list = json!({ "data": [{ "id": "x", "created": 1 }] }).to_string();
-            plain(
-                &mut writer,
-                200,
-                "content-type: application/json\r\n",
-                &list,
-            )?;
+            let list = list_of(&recorder.models, &path);
+            plain(&mut writer, 200, JSON, &list)?;
             continue;
         }
         let request: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let format = WireFormat::of(&path);
+        let request = format.to_openai(request, &path);
         let name = schema_name(&request);
         let before = {
             let mut log = recorder.heard.lock().unwrap();
@@ -210,6 +236,9 @@ fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::
         }
         take(&mut reader, UNREAD.min(body.len()))?;
         match answer {
+            Answer::Reply(text) if format != WireFormat::OpenAi => {
+                plain(&mut writer, 200, JSON, &format.whole_reply(&text))?;
+            }
             Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
             Answer::AtOnce(text) => at_once(&mut writer, &text, started)?,
             Answer::After(wait, text) => at_once(&mut writer, &text, started + wait)?,

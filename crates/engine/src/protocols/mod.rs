@@ -20,6 +20,7 @@ use crate::journal::current;
 use crate::protocol::AnyProtocol;
 use crate::report::{Report, Section};
 use crate::retrospective::{self, DebateRecord};
+use crate::seating;
 use crate::table::{Halt, Table};
 use crate::transcript::capital;
 
@@ -88,6 +89,7 @@ pub fn report(entries: &[Entry]) -> Report {
     report.sections.extend(fallbacks::section(entries));
     report.sections.extend(fallbacks::rescued_section(entries));
     report.sections.extend(fallbacks::notices_section(entries));
+    report.sections.extend(seating::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }
@@ -102,8 +104,13 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
     let entries = &*current(entries);
     let mut record = of_journal(entries)?.record(id, timestamp, entries)?;
     let rescued = fallbacks::rescued(entries);
-    if let Some(fields) = record.as_object_mut().filter(|_| !rescued.is_empty()) {
-        fields.insert("rescued".into(), json!(rescued));
+    if let Some(fields) = record.as_object_mut() {
+        if !rescued.is_empty() {
+            fields.insert("rescued".into(), json!(rescued));
+        }
+        if let Some(seating) = seating::of_journal(entries) {
+            fields.insert("seating".into(), json!(seating));
+        }
     }
     Some(record)
 }

@@ -175,10 +175,9 @@ fn setup(input: Value, ability: Ability) -> Setup {
     };
     let plan = AnyProtocol::validate(&Panel, input, request, context);
     let plan = plan.unwrap_or_else(|faults| panic!("{faults:?}"));
-    let seats = plan.cast.seats.iter().cloned().map(|seat| Seated {
-        model: format!("test:{}", seat.name),
-        seat,
-        ability,
+    let seats = plan.cast.seats.iter().cloned().map(|seat| {
+        let model = format!("test:{}", seat.name);
+        Seated::new(seat, model, ability)
     });
     Setup {
         protocol: "panel".into(),

@@ -154,11 +154,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         seats: cast
             .seats
             .into_iter()
-            .map(|seat| Seated {
-                seat,
-                model: "test:scripted".into(),
-                ability,
-            })
+            .map(|seat| Seated::new(seat, "test:scripted", ability))
             .collect(),
         rules: json!(rules),
         budget: Budget::default(),

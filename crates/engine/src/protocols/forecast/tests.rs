@@ -80,11 +80,7 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
             .cast
             .seats
             .into_iter()
-            .map(|seat| Seated {
-                seat,
-                model: "test:scripted".into(),
-                ability,
-            })
+            .map(|seat| Seated::new(seat, "test:scripted", ability))
             .collect(),
         rules: json!(planned.rules),
         budget: Budget::default(),

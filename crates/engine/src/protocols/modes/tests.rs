@@ -60,11 +60,7 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         .seats
         .into_iter()
         .partition(|seat| seat.part == Part::Panel);
-    let seated = |seat| Seated {
-        seat,
-        model: "test:scripted".into(),
-        ability,
-    };
+    let seated = |seat| Seated::new(seat, "test:scripted", ability);
     Setup {
         protocol: "modes".into(),
         question: QUESTION.into(),
