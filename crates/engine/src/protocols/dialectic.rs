@@ -330,6 +330,7 @@ async fn mark(
             "dialectic/mark",
             given!({ "question": question, "answer": synthesis.reply.answer }),
         )
+        .about(&synthesis.reply.answer)
         .last()
         .send()
         .await

@@ -22,9 +22,9 @@ const ENDS: &str = ".!?。！？।؟۔";
 /// What does not occur in prose, for a class of characters.
 const CODE: &str = r#""\\{}<>|\[\]\x00-\x1f\x7f"#;
 
-/// The inside of a sentence. A point in a number or an abbreviation ends no sentence.
+/// The rest of a sentence after its first letter. A point in a number ends no sentence.
 fn inner(least: u64, most: u64) -> String {
-    format!("([^{ENDS}{CODE}]|[.][0-9A-Za-z]){{{least},{most}}}[{ENDS}]")
+    format!("([^{ENDS}{CODE}]|[.][0-9]){{{least},{most}}}[{ENDS}]")
 }
 
 /// A main text: one to three sentences.

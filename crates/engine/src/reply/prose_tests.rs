@@ -11,7 +11,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 fn c04_a_main_text_consists_of_whole_sentences() {
     for good in [
         "The train is the better choice for a family.",
-        "The train takes 6.5 hours, i.e. half a day. It is cheaper!",
+        "The train takes 6.5 hours, half a day. It is cheaper! Is it?",
         "火车更适合一个四口之家，因为车站在市中心而且行李不用另外付钱。火车更快。",
         "Поезд лучше для семьи, потому что вокзалы в центре.",
     ] {
@@ -25,6 +25,7 @@ fn c04_a_main_text_consists_of_whole_sentences() {
         "The train is the better choice for a family",
         "The train is the better choice }, {\"position\": 1.",
         "The train is the best choice. It is. It is. It is so.",
+        "The train is the better choice for a family. 2.ustoic one.",
         "][ The train is the better choice for a family.",
     ] {
         assert!(!matches(&sentences(), bad), "{bad}");
