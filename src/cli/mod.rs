@@ -297,7 +297,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Models(args) => models::run(&app, args).await,
         Command::Pull(args) => pull::run(&app, args).await,
         Command::Config(args) => config::run(&app, args),
-        Command::Init(args) => init::run(&app, args, cli.config.as_deref()).await,
+        Command::Init(args) => Box::pin(init::run(&app, args, cli.config.as_deref())).await,
         Command::Doctor(args) => doctor::run(&app, args).await,
         Command::Serve(args) => serve::run(app, args).await,
         Command::Worker(args) => worker::run(app, args).await,

@@ -177,7 +177,8 @@ fn is_private_host(url: &str) -> bool {
         match bare.parse() {
             Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
             Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
-            Err(_) => host == "localhost" || !host.contains('.') || host.ends_with(".local"),
+            // Names without a dot, such as localhost, and those of the local network.
+            Err(_) => !host.contains('.') || host.rsplit('.').next() == Some("local"),
         }
     })
 }

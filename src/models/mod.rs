@@ -311,11 +311,6 @@ impl ModelRegistry {
         handle.list.get(|| fetch.boxed()).await
     }
 
-    /// The family of a model: `claude`.
-    pub(crate) fn family(&self, name: &ModelName) -> String {
-        families::Families::built_in().of(name.model())
-    }
-
     /// `None` if the price is not known.
     pub(crate) fn price(&self, name: &ModelName) -> Option<Price> {
         let provider = self.config.providers.get(name.provider())?;
@@ -381,6 +376,11 @@ impl ModelRegistry {
         });
         Ok(handle.clone())
     }
+}
+
+/// The family of a model: `claude`.
+pub(crate) fn family_of(name: &ModelName) -> String {
+    families::Families::built_in().of(name.model())
 }
 
 fn with_fallbacks(

@@ -426,7 +426,7 @@ struct Entry {
     pricing: Option<Pricing>,
 }
 
-/// Dollars per token as text, as OpenRouter lists them. Other shapes are ignored.
+/// Dollars per token as text, as `OpenRouter` lists them. Other shapes are ignored.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Pricing {

@@ -548,7 +548,7 @@ async fn c03_a_services_header_query_and_quirks_are_sent() {
     }
 }
 
-/// Prices in OpenRouter's list compare models; other shapes are ignored.
+/// Prices in the list of `OpenRouter` compare models; other shapes are ignored.
 #[test]
 fn listed_prices_are_read() {
     let body = json!({ "data": [

@@ -17,7 +17,8 @@ use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
 use crate::models::{
-    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, typical_price,
+    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, family_of,
+    typical_price,
 };
 
 pub(super) struct Seating {
@@ -105,7 +106,7 @@ impl Dealer<'_> {
         let mut places = cast.places();
         for place in &mut places {
             let chosen = chosen.get(&place.seat);
-            place.taken_by = chosen.map(|chosen| self.app.models.family(&chosen.model));
+            place.taken_by = chosen.map(|chosen| family_of(&chosen.model));
         }
         let candidates = self.candidates(&places);
         let dealt = deal(&places, &candidates, self.deal_policy());
@@ -194,10 +195,9 @@ impl Dealer<'_> {
     }
 
     fn candidate(&self, name: &ModelName, tier: Tier, line: u32) -> Candidate {
-        let models = &self.app.models;
         Candidate {
             model: name.to_string(),
-            family: models.family(name),
+            family: family_of(name),
             tier,
             line,
             price: self.price(name),
@@ -230,9 +230,8 @@ impl Dealer<'_> {
         if policy.diversity == Diversity::One {
             return Vec::new();
         }
-        let models = &self.app.models;
         let price = |name: &ModelName| self.price(name);
-        let seated = chosen.values().map(|chosen| models.family(&chosen.model));
+        let seated = chosen.values().map(|chosen| family_of(&chosen.model));
         let mut families: BTreeSet<String> = seated.collect();
         let mut notes = Vec::new();
         for offer in &self.found.offers {
@@ -399,7 +398,7 @@ async fn seat(
         }
         seating.models.insert(seat.name.clone(), model.clone());
         seating.seated.push(Seated {
-            family: Some(app.models.family(real)),
+            family: Some(family_of(real)),
             why: why.clone(),
             ..Seated::new(seat, real.to_string(), ability)
         });
