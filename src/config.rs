@@ -3,6 +3,7 @@
 //! All unknown keys and invalid values of a file are reported at once, with file, line and the nearest valid key. Nothing
 //! outside this module reads the environment. API keys are [`Secret`]s, which cannot be printed.
 
+mod command;
 mod constitution;
 mod document;
 mod edit;
@@ -28,8 +29,11 @@ use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::dealing::Diversity;
 
-pub(crate) use edit::{Edit, set};
-#[cfg(test)]
+pub(crate) use command::{
+    Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
+};
+pub(crate) use edit::{Edit, add_preset, remove_preset, set};
+#[cfg(any(feature = "local", test))]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
@@ -314,6 +318,14 @@ pub(crate) enum ConfigError {
         "no folder for trusted configurations: the home folder is unknown. Pass the file with --config"
     )]
     NoHome,
+    #[error(
+        "[{section}] has settings of its own, such as {key}: remove the section from {}", path.display()
+    )]
+    OwnSettings {
+        path: PathBuf,
+        section: String,
+        key: String,
+    },
     #[error("cannot write the configuration {}: {source}", path.display())]
     Unwritable {
         path: PathBuf,

@@ -102,6 +102,7 @@ fn c03_a_full_file_is_read() {
             name: "lab".to_owned(),
             kind: Kind::OpenAi,
             base_url: "http://127.0.0.1:8000/v1".to_owned(),
+            command: None,
             key: Some(Credential {
                 secret: Secret::new("sk-very-secret"),
                 variable: "LAB_KEY".to_owned(),
@@ -247,7 +248,7 @@ skeptic_temperature = 2.5
             "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, seating, server, update",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
-            "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\" or \"ollama\"",
+            "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\" or \"command\"",
             "roundtable.toml:7: invalid providers.two.base_url \"ftp://x\": expected a URL like \"http://127.0.0.1:8000/v1\", without user, password or query",
             "roundtable.toml:8: 'local' is the embedded model: configure it in [local]",
             "roundtable.toml:10: unknown section [tier]; did you mean 'tiers'?",

@@ -27,6 +27,16 @@ pub(crate) fn cost(cost: Option<Money>, tokens: u64) -> Option<String> {
     (tokens > 0).then(|| money(cost, tokens))
 }
 
+/// `2.5 GB`, `98 MB`
+pub(crate) fn size(bytes: u64) -> String {
+    const TENTH: u64 = 100_000_000;
+    if bytes < 10 * TENTH {
+        return format!("{} MB", bytes.div_ceil(1_000_000));
+    }
+    let tenths = (bytes + TENTH / 2) / TENTH;
+    format!("{}.{} GB", tenths / 10, tenths % 10)
+}
+
 pub(crate) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {

@@ -27,3 +27,9 @@ fn a_long_text_is_cut_to_one_line() {
     assert_eq!(short("abcdef", 6), "abcdef");
     assert_eq!(short("abcdefg", 6), "abcde…");
 }
+
+#[test]
+fn sizes_are_rounded() {
+    let sizes = [98_362_432, 999_999_999, 1_000_000_000, 2_497_281_120];
+    assert_eq!(sizes.map(size), ["99 MB", "1000 MB", "1.0 GB", "2.5 GB"]);
+}

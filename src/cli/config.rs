@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::config::{self, Environment, Origin};
 
-use super::output;
+use super::{output, programs};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
 /// Show or change the configuration
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config trust\n  roundtable config path"
+    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config enable claude\n  roundtable config trust\n  roundtable config path"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -47,6 +47,23 @@ enum Command {
     /// List the algorithms; the configured one is marked with *
     #[command(after_help = "Example:\n  roundtable config algorithms")]
     Algorithms,
+    /// Allow seats on a command-line agent that is installed here, such as claude or codex
+    #[command(
+        after_help = "Examples:\n  roundtable config enable claude\n  roundtable ask \"A question?\" --model claude:default\n\nPresets: claude, codex, gemini-cli, llm, ollama-cli, opencode. `roundtable models` shows which are installed."
+    )]
+    Enable {
+        /// Name of the preset, or of its program
+        name: String,
+        /// Do not ask for confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Withdraw what `config enable` has allowed
+    #[command(after_help = "Example:\n  roundtable config disable claude")]
+    Disable {
+        /// Name of the preset, or of its program
+        name: String,
+    },
     /// Trust the roundtable.toml of a working folder: use all of its sections
     #[command(
         after_help = "Examples:\n  roundtable config trust\n  roundtable config trust ~/work/project\n\nThe trust is in the file as it is now; after a change it has to be trusted again."
@@ -81,6 +98,8 @@ pub(crate) fn run_without_file(
         None
         | Some(
             Command::Show
+            | Command::Enable { .. }
+            | Command::Disable { .. }
             | Command::Set { .. }
             | Command::SetAlgorithm { .. }
             | Command::Algorithms,
@@ -145,6 +164,10 @@ pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
             output::note(&format!("Set {key} = {value} in {}", path.display()));
         }
         Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
+        Some(Command::Enable { name, yes }) => {
+            programs::enable(app, &name, yes, args.json)?;
+        }
+        Some(Command::Disable { name }) => programs::disable(app, &name, args.json)?,
         Some(Command::Algorithms) => algorithms(app, args.json)?,
         Some(Command::Path | Command::Trust { .. } | Command::Untrust { .. }) => {
             let done = run_without_file(app.config.source.as_deref(), &args);
@@ -201,7 +224,7 @@ fn set(app: &AppContext, key: &str, value: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn path(app: &AppContext) -> PathBuf {
+pub(super) fn path(app: &AppContext) -> PathBuf {
     app.config
         .source
         .clone()

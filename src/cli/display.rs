@@ -11,6 +11,7 @@ pub(super) mod wrap;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_core::characters::escape_json;
@@ -20,6 +21,7 @@ use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State, positio
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
+use roundtable_engine::tokens;
 use roundtable_engine::totals::Sum;
 use roundtable_engine::transcript::{Outcome, Planned, Transcript, capital};
 
@@ -29,6 +31,7 @@ use super::output::{self, BOLD, QUIET, WARN, painted, short_id};
 use super::run::Person;
 use super::stdin_lines::is_interactive;
 use super::stored_debate::StoredDebate;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::render::Roles;
@@ -70,6 +73,10 @@ struct RunningStep {
     model: String,
     /// No other step has run since this one started.
     is_alone: bool,
+    /// When its first text came.
+    writing_since: Option<Instant>,
+    /// Estimated from its text so far.
+    tokens: u64,
 }
 
 /// The step whose text is being streamed.
@@ -246,6 +253,8 @@ impl Display {
             round,
             model: model.to_owned(),
             is_alone: self.running.is_empty(),
+            writing_since: None,
+            tokens: 0,
         });
         self.start_spinner();
     }
@@ -306,6 +315,13 @@ impl Display {
             few @ ([_, _] | [_, _, _]) => format!("{} are thinking", few.join(", ")),
             several => format!("{} seats are thinking", several.len()),
         };
+        let message = match self.speed() {
+            Some(speed) => format!("{message} · {speed}"),
+            None => message,
+        };
+        if let Some(bar) = &self.spinner {
+            return bar.set_message(message);
+        }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
             bar.set_style(style);
@@ -342,8 +358,31 @@ impl Display {
         Some(self.running.remove(index))
     }
 
+    /// How fast the embedded model writes the steps in flight, all together: `9 tokens/s`.
+    fn speed(&self) -> Option<String> {
+        let embedded = self
+            .running
+            .iter()
+            .filter(|running| embedded::name_of(&running.model).is_some());
+        let since = embedded.clone().filter_map(|running| running.writing_since);
+        let tokens = embedded.map(|running| running.tokens).sum();
+        // Before that it is too inexact.
+        let time = since.min()?.elapsed();
+        (time >= Duration::from_secs(1)).then(|| status::tokens_per_second(tokens, time))?
+    }
+
     fn chunk(&mut self, step: &str, text: &str) {
-        if !self.is_terminal || self.is_final(step) {
+        if !self.is_terminal {
+            return;
+        }
+        if let Some(running) = self.running.iter_mut().find(|one| one.step == step) {
+            running.writing_since.get_or_insert_with(Instant::now);
+            running.tokens += tokens::estimate(text);
+            if embedded::name_of(&running.model).is_some() && self.spinner.is_some() {
+                self.start_spinner();
+            }
+        }
+        if self.is_final(step) {
             return;
         }
         let Some(running) = self.take_running(step) else {
@@ -405,11 +444,12 @@ impl Display {
         {
             output::note(&painted(WARN, &format!("  {remark}")));
         }
+        let model = running.as_ref().map_or("", |running| &running.model);
         let report = protocols::report(&self.entries);
         output::note("");
         output::note(&painted(
             QUIET,
-            &status::line(&report.facts, &self.sum, &step.call.spent),
+            &status::line(&report.facts, &self.sum, &step.call.spent, model),
         ));
         self.start_spinner();
     }

@@ -27,6 +27,7 @@ mod output;
 mod own_files;
 mod panel;
 mod post_mortem;
+mod programs;
 mod prompts;
 mod pull;
 mod rate;
@@ -204,6 +205,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Err(failure)) => report(&failure),
         Err(error) => report(&Failure::other(format!("internal error: {error}"))),
     };
+    runtime.block_on(crate::models::end_programs());
     // An abandoned download or model call must not delay the exit.
     runtime.shutdown_background();
     code

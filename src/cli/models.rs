@@ -8,12 +8,13 @@ use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Dialectic;
 use serde_json::json;
 
-use crate::format::per_million;
+use crate::format::{per_million, size};
 use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
-use super::output;
+use super::{output, programs};
 use crate::app_context::AppContext;
 use crate::config::ModelName;
+use crate::embedded::EmbeddedModel;
 use crate::failure::Failure;
 use crate::setup::{no_model, proposed_models};
 
@@ -47,9 +48,11 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "deliberate": tier(found.deliberate.as_ref()),
             "fast": tier(found.fast.as_ref()),
             "embedder": app.embedder_name(),
+            "embedded": app.local.list(),
             "found": findings,
             "families": families(&found),
             "left_out": found.left_out,
+            "programs": programs::list(app),
             "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
@@ -87,6 +90,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 ));
             }
         }
+        for line in embedded(&app.local.list()) {
+            output::line(&line);
+        }
+        programs::print(app);
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
@@ -100,6 +107,28 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         return Err(no_model(&found));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn embedded(models: &[EmbeddedModel]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !models.is_empty() {
+        lines.push("\nEmbedded models (--model local:NAME):".to_owned());
+    }
+    for model in models {
+        let mut parts = vec![size(model.bytes)];
+        if model.memory > 0 {
+            parts.push(format!("{} of memory", size(model.memory)));
+        }
+        parts.push(match &model.file {
+            Some(path) => path.display().to_string(),
+            None => "not downloaded".to_owned(),
+        });
+        if model.is_auto {
+            parts.push("used by local:auto".to_owned());
+        }
+        lines.push(format!("  {:<28} {}", model.name, parts.join(", ")));
+    }
+    lines
 }
 
 /// The seats of `ask` that get another model than their tier.

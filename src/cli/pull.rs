@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
@@ -15,10 +16,10 @@ use crate::failure::Failure;
 /// Download the embedded model and embedder
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable pull\n  roundtable pull --model SmolLM2-135M-Instruct"
+    after_help = "Examples:\n  roundtable pull\n  roundtable pull --model Qwen2.5-Coder-1.5B-Instruct\n\n`roundtable models` lists the models."
 )]
 pub(crate) struct Args {
-    /// Language model; `auto` chooses the largest available one that fits into free memory
+    /// Language model; `auto` is the best available one for the memory of this machine
     #[arg(long, default_value = "auto", value_name = "NAME")]
     model: String,
     /// Download only the embedder
@@ -35,7 +36,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let model = if args.embedder_only {
         None
     } else {
-        Some(app.local.ready_model(&args.model, report).await?)
+        Some(app.local.pull_model(&args.model, report).await?)
     };
     if args.json {
         output::json(&json!({ "embedder": "local:all-MiniLM-L6-v2", "model": model }))?;
@@ -61,39 +62,65 @@ pub(crate) fn reporter(is_verbose: bool) -> Report {
                 [] => {}
                 [one] => output::note(&format!("Downloading {one} (only needed once).")),
                 several => output::note(&format!(
-                    "Downloading the first available of these (only needed once):\n  {}",
+                    "Downloading the first available of these (only needed once; after Ctrl-C the next run continues; \
+                     --model chooses another):\n  {}",
                     several.join("\n  ")
                 )),
             },
             Fetching::Progress { what, done, total } => {
                 let is_same = bar.as_ref().is_some_and(|(known, _)| *known == what);
                 if !is_same {
-                    if let Some((_, old)) = bar.take() {
-                        old.finish_and_clear();
-                    }
-                    *bar = Some((what.clone(), new_bar(&what, total)));
+                    clear(&mut bar);
+                    *bar = Some((what.clone(), new_bar(&what, done, total)));
                 }
                 if let Some((_, bar)) = bar.as_ref() {
+                    report_percent(bar, &what, done, total);
                     bar.set_length(total.max(done));
                     bar.set_position(done);
                 }
             }
             Fetching::Done(path) => {
-                if let Some((_, old)) = bar.take() {
-                    old.finish_and_clear();
-                }
+                clear(&mut bar);
                 output::note(&format!("Downloaded {}", path.display()));
+            }
+            Fetching::Note(text) => {
+                clear(&mut bar);
+                output::note(&text);
             }
         }
     })
 }
 
-fn new_bar(what: &str, total: u64) -> ProgressBar {
+fn clear(bar: &mut Option<(String, ProgressBar)>) {
+    if let Some((_, old)) = bar.take() {
+        old.finish_and_clear();
+    }
+}
+
+fn new_bar(what: &str, done: u64, total: u64) -> ProgressBar {
     // Hidden if standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("  {msg} {wide_bar} {bytes}/{total_bytes}") {
+    let template = "  {msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar.set_message(what.to_owned());
+    // A continued download did not get there at once.
+    bar.set_position(done);
+    bar.reset_eta();
     bar
+}
+
+/// Without a terminal, a line for every tenth of a large file.
+fn report_percent(bar: &ProgressBar, what: &str, done: u64, total: u64) {
+    const QUICK: Duration = Duration::from_secs(3);
+    const SMALL_BYTES: u64 = 200_000_000;
+    if !bar.is_hidden() || bar.elapsed() < QUICK || total < SMALL_BYTES {
+        return;
+    }
+    let tenths = |bytes: u64| bytes.saturating_mul(10) / total;
+    if tenths(done) > tenths(bar.position()) {
+        let megabytes = total / 1_000_000;
+        output::note(&format!("  {what}: {}0% of {megabytes} MB", tenths(done)));
+    }
 }

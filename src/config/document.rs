@@ -49,6 +49,11 @@ impl<'t> Reader<'t> {
         line_of(self.text, key.and_then(Key::span))
     }
 
+    /// The folder of the file; empty without a file.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.and_then(Path::parent).unwrap_or(Path::new(""))
+    }
+
     pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
         let message = message.into();
         self.faults.push(Fault { line, message });
@@ -303,7 +308,7 @@ impl<'r, 't> Section<'r, 't> {
             return Some(path);
         }
         let line = given.as_ref().map(|given| given.line);
-        let folder = self.reader.path.and_then(Path::parent);
+        let folder = self.reader.folder();
         let given = given.map(|given| {
             match given
                 .value
@@ -311,12 +316,18 @@ impl<'r, 't> Section<'r, 't> {
                 .zip(environment.folders.as_ref())
             {
                 Some((rest, folders)) => folders.home.join(rest),
-                None => folder.unwrap_or(Path::new("")).join(&given.value),
+                None => folder.join(&given.value),
             }
         });
         let path = given.or(default);
         self.record(key, path.as_deref().map(Path::display), line);
         path
+    }
+
+    /// Whether the key has this text.
+    pub(super) fn is_text(&self, key: &str, text: &str) -> bool {
+        let item = self.table.and_then(|table| table.get(key));
+        item.and_then(Item::as_str) == Some(text)
     }
 
     pub(super) fn is_absent(&self, key: &str) -> bool {

@@ -97,6 +97,58 @@ impl Edit {
     }
 }
 
+/// Adds the section of a command provider with this preset.
+pub(crate) fn add_preset(
+    path: &Path,
+    preset: &str,
+    environment: &Environment,
+) -> Result<(), ConfigError> {
+    let mut text = read(path)?.unwrap_or_default();
+    // Both before the file is checked: without the other, neither is valid.
+    for (key, value) in [("kind", "command"), ("preset", preset)] {
+        let keys = [Key::new("providers"), Key::new(preset), Key::new(key)];
+        text = edited(&text, &keys, Value::from(value), path)?;
+    }
+    write_valid(path, &text, environment)
+}
+
+/// Removes the section that [`add_preset`] added, if it has no other keys. Returns whether there was one.
+pub(crate) fn remove_preset(
+    path: &Path,
+    preset: &str,
+    environment: &Environment,
+) -> Result<bool, ConfigError> {
+    let text = read(path)?.unwrap_or_default();
+    let mut document = parsed(&text, path)?;
+    let providers = document.get_mut("providers");
+    let Some(providers) = providers.and_then(Item::as_table_like_mut) else {
+        return Ok(false);
+    };
+    let Some(section) = providers.get(preset).and_then(Item::as_table_like) else {
+        return Ok(false);
+    };
+    let is_own = |(key, _): &(&str, &Item)| !["kind", "preset"].contains(key);
+    let own = section.iter().find(is_own).map(|(key, _)| key.to_owned());
+    if let Some(key) = own {
+        return Err(ConfigError::OwnSettings {
+            path: path.to_path_buf(),
+            section: format!("providers.{preset}"),
+            key,
+        });
+    }
+    providers.remove(preset);
+    write_valid(path, &document.to_string(), environment)?;
+    Ok(true)
+}
+
+fn write_valid(path: &Path, text: &str, environment: &Environment) -> Result<(), ConfigError> {
+    Config::parse(text, Some(path), environment)?;
+    write(path, text).map_err(|source| ConfigError::Unwritable {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
 /// `None` if the file does not exist.
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     match std::fs::read_to_string(path) {
@@ -151,10 +203,7 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
         path: path.to_path_buf(),
         faults: vec![Fault { line, message }],
     };
-    let mut document = text.parse::<DocumentMut>().map_err(|error| {
-        let line = line_of(text, error.span());
-        faulty(line, format!("invalid TOML: {}", error.message()))
-    })?;
+    let mut document = parsed(text, path)?;
     let Some((last, sections)) = keys.split_last() else {
         return Ok(text.to_owned());
     };
@@ -182,6 +231,17 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
         }
     }
     Ok(document.to_string())
+}
+
+fn parsed(text: &str, path: &Path) -> Result<DocumentMut, ConfigError> {
+    text.parse::<DocumentMut>()
+        .map_err(|error| ConfigError::Faulty {
+            path: path.to_path_buf(),
+            faults: vec![Fault {
+                line: line_of(text, error.span()),
+                message: format!("invalid TOML: {}", error.message()),
+            }],
+        })
 }
 
 /// Atomic: a full disk leaves the old file.

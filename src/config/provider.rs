@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 
+use super::command::{self, CommandSpec};
 use super::document::{Given, Reader, SECONDS, Section};
 use super::environment::{Environment, Secret};
 use super::name::ModelName;
@@ -21,10 +23,12 @@ pub(crate) enum Kind {
     Ollama,
     /// The embedded model.
     Local,
+    /// A program that reads a prompt and prints a reply.
+    Command,
 }
 
 impl Kind {
-    /// In the order of C-04, in which discovery prefers them.
+    /// The built-in providers, in the order of C-04, in which discovery prefers them.
     pub(crate) const ALL: [Self; 5] = [
         Self::Anthropic,
         Self::OpenAi,
@@ -33,7 +37,7 @@ impl Kind {
         Self::Local,
     ];
 
-    /// The kinds that a file can name.
+    /// The kinds of HTTP providers that a file can name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.filter(|kind| *kind != Self::Local)
@@ -46,6 +50,7 @@ impl Kind {
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::Local => "local",
+            Self::Command => "command",
         }
     }
 
@@ -72,8 +77,10 @@ pub(crate) struct Credential {
 pub(crate) struct Provider {
     pub name: String,
     pub kind: Kind,
-    /// Without a trailing slash.
+    /// Without a trailing slash; the program of a command provider.
     pub base_url: String,
+    /// Set for [`Kind::Command`].
+    pub command: Option<Arc<CommandSpec>>,
     pub key: Option<Credential>,
     /// The variables that may hold the key, in order; empty if no key is sent.
     pub key_variables: Vec<String>,
@@ -111,7 +118,8 @@ impl Provider {
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
         let official = self.kind.preset();
-        official.is_some_and(|preset| preset.base_url == self.base_url) && self.kind != Kind::Ollama
+        let is_hosted = !matches!(self.kind, Kind::Ollama | Kind::Command);
+        is_hosted && official.is_some_and(|preset| preset.base_url == self.base_url)
     }
 
     /// Whether it runs on this machine or on the user's network.
@@ -128,6 +136,7 @@ impl Provider {
         let mut provider = Self {
             name: preset.name.clone(),
             kind: preset.kind,
+            command: None,
             key: key.filter(|_| preset.may_send_key_to(&base_url)),
             needs_key: preset.needs_key(),
             key_variables: preset.api_key_env.clone(),
@@ -154,6 +163,36 @@ impl Provider {
         provider
     }
 
+    fn of_command(name: &str, spec: CommandSpec, fields: &Fields) -> Self {
+        let timeout = fields.timeout.as_ref();
+        let max_concurrent = fields.max_concurrent.as_ref();
+        Self {
+            name: name.to_owned(),
+            kind: Kind::Command,
+            base_url: spec.program.clone(),
+            command: Some(Arc::new(spec)),
+            key: None,
+            key_variables: Vec::new(),
+            needs_key: false,
+            // Each call is a process of its own, often with a hundred megabytes.
+            max_concurrent: max_concurrent.map_or(2, |given| given.value),
+            timeout: timeout.map(|given| Duration::from_secs_f64(given.value)),
+            headers: Vec::new(),
+            tools: None,
+            vision: None,
+            fallback: Vec::new(),
+            configured: true,
+            optional: false,
+            base_url_env: None,
+            key_header: None,
+            query: None,
+            models: None,
+            deliberate: Vec::new(),
+            fast: Vec::new(),
+            quirks: Vec::new(),
+        }
+    }
+
     /// A compatible server may have models of any vendor.
     fn set_lines_of_all_vendors(&mut self) {
         if self.kind != Kind::OpenAi {
@@ -177,8 +216,10 @@ fn is_private_host(url: &str) -> bool {
         match bare.parse() {
             Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
             Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
-            // Names without a dot, such as localhost, and those of the local network.
-            Err(_) => !host.contains('.') || host.rsplit('.').next() == Some("local"),
+            Err(_) => {
+                let domain = host.rsplit_once('.').map(|(_, domain)| domain);
+                domain.is_none_or(|domain| domain.eq_ignore_ascii_case("local"))
+            }
         }
     })
 }
@@ -306,11 +347,13 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
-    section.record(
-        "base_url",
-        Some(&provider.base_url),
-        line(base_url.as_ref()),
-    );
+    if provider.kind != Kind::Command {
+        section.record(
+            "base_url",
+            Some(&provider.base_url),
+            line(base_url.as_ref()),
+        );
+    }
     if let Some(given) = api_key_env {
         section.record("api_key_env", Some(&given.value), Some(given.line));
     }
@@ -357,6 +400,7 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
 }
 
 /// The fields of a `[providers.…]` section.
+#[derive(Default)]
 struct Fields {
     kind: Option<Given<Kind>>,
     base_url: Option<Given<String>>,
@@ -377,7 +421,7 @@ struct Fields {
     fallback: Option<Given<Vec<String>>>,
 }
 
-const KINDS: &str = r#""openai", "anthropic", "gemini" or "ollama""#;
+const KINDS: &str = r#""openai", "anthropic", "gemini", "ollama" or "command""#;
 
 impl Fields {
     fn read(section: &mut Section<'_, '_>) -> Self {
@@ -434,10 +478,7 @@ impl Fields {
                 let quirks = names.and_then(|names| names.iter().map(|name| Quirk::named(name)).collect());
                 quirks.ok_or_else(|| format!("expected a list of: {}", Quirk::names().join(", ")))
             }),
-            fallback: section.read("fallback", |item| {
-                let models = item.as_value().and_then(texts);
-                models.ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
-            }),
+            fallback: section.read("fallback", fallback),
         }
     }
 
@@ -521,6 +562,9 @@ fn read_one(
     name: &str,
     line: usize,
 ) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    if section.is_text("kind", Kind::Command.name()) {
+        return read_command(section, name, line);
+    }
     let fields = Fields::read(&mut section);
     let kind = fields.kind.as_ref().map(|given| given.value);
     let provider = kind
@@ -534,6 +578,33 @@ fn read_one(
     }
     section.finish();
     Some((provider?, fields.fallback))
+}
+
+fn read_command(
+    mut section: Section<'_, '_>,
+    name: &str,
+    line: usize,
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    let kind = section.read("kind", |_| Ok(Kind::Command));
+    let spec = command::read(&mut section, line);
+    let fields = Fields {
+        kind,
+        max_concurrent: section.whole("max_concurrent", 1..=64),
+        timeout: section.number("timeout_s", SECONDS),
+        fallback: section.read("fallback", fallback),
+        ..Fields::default()
+    };
+    let provider = spec.map(|spec| Provider::of_command(name, spec, &fields));
+    if let Some(provider) = &provider {
+        record(&mut section, provider, &fields);
+    }
+    section.finish();
+    Some((provider?, fields.fallback))
+}
+
+fn fallback(item: &toml_edit::Item) -> Result<Vec<String>, String> {
+    let models = item.as_value().and_then(texts);
+    models.ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
 }
 
 fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, Secret)> {

@@ -12,7 +12,7 @@ use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
 use super::untrusted::HARMLESS;
 use super::{
-    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Learning, Limits, Local,
+    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Kind, Learning, Limits, Local,
     Network, Retry, Seating, Server, Tiers, is_secure_url, provider,
 };
 use crate::store::Address;
@@ -68,7 +68,10 @@ fn read_table(
     let mut reader = Reader::new(text, path, environment);
     let mut root = Section::new(&mut reader, "", Some(table));
     let providers = if let Some(users) = users {
-        root.reader.provider_names = users.providers.keys().cloned().collect();
+        // A file that is not trusted starts no program, not even one that the user has enabled.
+        let usable = users.providers.values();
+        let usable = usable.filter(|provider| provider.kind != Kind::Command);
+        root.reader.provider_names = usable.map(|provider| provider.name.clone()).collect();
         users.providers.clone()
     } else {
         provider::read(&mut root)

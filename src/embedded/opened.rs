@@ -18,11 +18,14 @@ impl<M> Default for OpenedModels<M> {
 }
 
 impl<M: Model + 'static> OpenedModels<M> {
-    pub(super) fn open_once(&self, name: &str, open: impl FnOnce() -> M) {
+    /// Returns whether the model was not open yet.
+    pub(super) fn open_once(&self, name: &str, open: impl FnOnce() -> M) -> bool {
         let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !models.contains_key(name) {
+        let is_new = !models.contains_key(name);
+        if is_new {
             models.insert(name.to_owned(), Arc::new(open()));
         }
+        is_new
     }
 
     /// Models by name, also before they are opened.
@@ -36,7 +39,7 @@ impl<M: Model + 'static> OpenedModels<M> {
         })
     }
 
-    fn get(&self, name: &str) -> Option<Arc<M>> {
+    pub(super) fn get(&self, name: &str) -> Option<Arc<M>> {
         let models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         models.get(name).cloned()
     }

@@ -20,9 +20,9 @@ fn two_names_are_two_models() {
     let all = Arc::<OpenedModels<Fake>>::default();
     let by_name = OpenedModels::by_name(&all);
     let context = |name: &str| by_name(name).profile().context_tokens;
-    all.open_once("small", || Fake(1));
+    assert!(all.open_once("small", || Fake(1)));
     assert_eq!([context("small"), context("large")], [Some(1), None]);
-    all.open_once("large", || Fake(2));
-    all.open_once("small", || Fake(3));
+    assert!(all.open_once("large", || Fake(2)));
+    assert!(!all.open_once("small", || Fake(3)));
     assert_eq!([context("small"), context("large")], [Some(1), Some(2)]);
 }

@@ -20,7 +20,7 @@ use super::wire::{Adjustment, Adjustments, FrameError, Listed, Progress, WireFor
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Of one call, far more than any model reads or writes.
-const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
+pub(super) const MAX_REPORTED_TOKENS: u64 = 1_000_000_000;
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -99,7 +99,8 @@ fn counts_as_failure(error: &ModelError) -> bool {
         ModelError::Server { .. }
         | ModelError::Timeout { .. }
         | ModelError::Unreachable { .. }
-        | ModelError::Interrupted { .. } => true,
+        | ModelError::Interrupted { .. }
+        | ModelError::Program { .. } => true,
         ModelError::RateLimited { .. }
         | ModelError::Unauthorized { .. }
         | ModelError::UnknownModel { .. }
@@ -108,6 +109,8 @@ fn counts_as_failure(error: &ModelError) -> bool {
         | ModelError::NotAModelServer { .. }
         | ModelError::BreakerOpen { .. }
         | ModelError::Local { .. }
+        | ModelError::ProgramMissing { .. }
+        | ModelError::Login { .. }
         | ModelError::Unpriced { .. } => false,
     }
 }

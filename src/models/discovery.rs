@@ -371,7 +371,8 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let configured = config
         .providers
         .values()
-        .filter(|provider| provider.configured)
+        // A program may be billed in another way than its owner expects, so it is used only if it is named.
+        .filter(|provider| provider.configured && provider.kind != Kind::Command)
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
@@ -534,7 +535,7 @@ fn choose<'l>(
 
 fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
     const KEYS: &str = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
-    const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:32b";
+    const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:4b-instruct (with 32 GB of memory qwen3:30b-a3b)";
     let Some(choice) = &discovery.deliberate else {
         return Some(match &discovery.unavailable {
             None => format!("no model found: {KEYS}, or {OLLAMA}"),
@@ -554,7 +555,7 @@ fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
             "the embedded model is small; for reliable answers, {KEYS}, or {OLLAMA}"
         )),
         Some(Kind::Ollama) => Some(format!("a hosted model would argue better: {KEYS}")),
-        Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini) | None => None,
+        Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Command) | None => None,
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct ErrorResponse<'a> {
 }
 
 impl ErrorContext {
-    fn detail(&self, model: &str, text: &str) -> String {
+    pub(super) fn detail(&self, model: &str, text: &str) -> String {
         // A server's words must not move the cursor or write to the clipboard of a terminal.
         let harmless =
             |text: &str| -> String { text.chars().filter(|c| !is_deceptive(*c)).collect() };

@@ -91,7 +91,10 @@ fn can_fall_back(error: &ModelError) -> bool {
         | ModelError::UnknownModel { .. }
         | ModelError::NotAModelServer { .. }
         | ModelError::BreakerOpen { .. }
-        | ModelError::Local { .. } => true,
+        | ModelError::Local { .. }
+        | ModelError::ProgramMissing { .. }
+        | ModelError::Program { .. }
+        | ModelError::Login { .. } => true,
         ModelError::TooLong { .. } | ModelError::Rejected { .. } | ModelError::Unpriced { .. } => {
             false
         }

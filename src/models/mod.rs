@@ -6,6 +6,7 @@
 mod anthropic;
 mod attempt;
 mod breaker;
+mod command;
 mod delta_stream;
 mod discovery;
 mod embed;
@@ -40,6 +41,7 @@ use tokio::sync::Semaphore;
 use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
 use breaker::{SharedBreaker, WithBreaker};
+use command::CommandModel;
 use discovery::accepts_connections;
 use embed::{Format, HostedEmbedder};
 use endpoint::{Endpoint, Timeouts};
@@ -77,6 +79,8 @@ pub(crate) struct ModelRegistry {
     own_prices: Prices,
     built_in_prices: OnceLock<Prices>,
     handles: Mutex<HashMap<String, ProviderHandle>>,
+    /// The limits of command providers, which have no connections.
+    program_limits: Mutex<HashMap<String, CallLimits>>,
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
@@ -84,9 +88,15 @@ pub(crate) struct ModelRegistry {
 #[derive(Clone)]
 struct ProviderHandle {
     backend: Arc<Backend>,
+    limits: CallLimits,
+    list: Arc<ListCache>,
+}
+
+/// Concurrency limit and circuit breaker of one provider.
+#[derive(Clone)]
+struct CallLimits {
     permits: Arc<Semaphore>,
     breaker: Arc<SharedBreaker>,
-    list: Arc<ListCache>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +122,11 @@ pub(crate) enum RegistryError {
     NotBuiltIn,
 }
 
+/// The family of a model: `claude`.
+pub(crate) fn family(name: &ModelName) -> String {
+    families::Families::built_in().of(name.model())
+}
+
 impl ModelRegistry {
     pub(crate) fn new(
         config: &Config,
@@ -125,6 +140,7 @@ impl ModelRegistry {
             own_prices,
             built_in_prices: OnceLock::new(),
             handles: Mutex::default(),
+            program_limits: Mutex::default(),
             models: Mutex::default(),
         })
     }
@@ -208,11 +224,24 @@ impl ModelRegistry {
             let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
             return Ok(by_name(name.model()));
         }
+        if let Some(command) = &provider.command {
+            let profile = Profile {
+                context_tokens: None,
+                ability: families::ability(name.model()),
+            };
+            let timeout = self.config.call_timeout(provider);
+            let program = CommandModel::new(provider, command, timeout, profile);
+            let mut limits = self
+                .program_limits
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let limits = limits
+                .entry(provider.name.clone())
+                .or_insert_with(|| self.call_limits(provider));
+            return Ok(self.limited(Arc::new(program), limits.clone()));
+        }
         let ProviderHandle {
-            backend,
-            permits,
-            breaker,
-            ..
+            backend, limits, ..
         } = self.handle(provider)?;
         let ability = if provider.is_official() {
             Ability::Full
@@ -234,18 +263,31 @@ impl ModelRegistry {
                         && families::Families::built_in().calls_tools(name.model())
             }),
         });
+        Ok(self.limited(hosted, limits))
+    }
+
+    /// The model with the limits of its provider, and retries.
+    fn limited(&self, model: Arc<dyn Model>, limits: CallLimits) -> Arc<dyn Model> {
+        let CallLimits { permits, breaker } = limits;
         let limited = Arc::new(WithConcurrencyLimit {
-            inner: hosted,
+            inner: model,
             permits,
         });
         let with_breaker = Arc::new(WithBreaker {
             inner: limited,
             breaker,
         });
-        Ok(Arc::new(WithRetry {
+        Arc::new(WithRetry {
             inner: with_breaker,
             policy: self.config.retry,
-        }))
+        })
+    }
+
+    fn call_limits(&self, provider: &Provider) -> CallLimits {
+        CallLimits {
+            permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
+            breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
+        }
     }
 
     pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, RegistryError> {
@@ -260,21 +302,21 @@ impl ModelRegistry {
             }
             Kind::Ollama => Format::Ollama,
             Kind::OpenAi => Format::OpenAi,
-            Kind::Anthropic | Kind::Gemini => {
+            Kind::Anthropic | Kind::Gemini | Kind::Command => {
                 return Err(RegistryError::NoEmbedder {
                     provider: provider.name.clone(),
                 });
             }
         };
         let ProviderHandle {
-            backend, permits, ..
+            backend, limits, ..
         } = self.handle(provider)?;
         Ok(Arc::new(HostedEmbedder(Arc::new(embed::Source {
             full_name: name.to_string(),
             model: name.model().to_owned(),
             format,
             backend,
-            permits,
+            permits: limits.permits,
             policy: self.config.retry,
         }))))
     }
@@ -283,7 +325,7 @@ impl ModelRegistry {
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, String> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name).map_err(|error| error.to_string())?;
-        if provider.kind == Kind::Local {
+        if matches!(provider.kind, Kind::Local | Kind::Command) {
             return Ok(Vec::new());
         }
         if let Some(models) = &provider.models {
@@ -369,8 +411,7 @@ impl ModelRegistry {
                     wire(provider),
                     Adjustments::of(&provider.quirks),
                 )),
-                permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
-                breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
+                limits: self.call_limits(provider),
                 list: Arc::default(),
             }
         });
@@ -378,9 +419,9 @@ impl ModelRegistry {
     }
 }
 
-/// The family of a model: `claude`.
-pub(crate) fn family_of(name: &ModelName) -> String {
-    families::Families::built_in().of(name.model())
+/// Ends the programs of all command providers. They do not end by themselves when this process does.
+pub(crate) async fn end_programs() {
+    command::end_all().await;
 }
 
 fn with_fallbacks(
@@ -411,7 +452,7 @@ fn wire(provider: &Provider) -> Box<dyn WireFormat> {
         Kind::Anthropic => Box::new(anthropic::Anthropic),
         Kind::Gemini => Box::new(gemini::Gemini),
         Kind::Ollama => Box::new(ollama::Ollama::default()),
-        Kind::OpenAi | Kind::Local => Box::new(openai::OpenAi {
+        Kind::OpenAi | Kind::Local | Kind::Command => Box::new(openai::OpenAi {
             official: provider.is_official(),
         }),
     }

@@ -97,6 +97,12 @@ pub(super) fn price(
         .or_else(|| own.find(provider.kind.name(), model));
     by_user.or_else(|| match provider.kind {
         Kind::Ollama | Kind::Local => Some(Price::FREE),
+        // A subscription may cover its calls, or they may be billed: only the user knows.
+        Kind::Command => provider
+            .command
+            .as_ref()
+            .filter(|command| command.is_free)
+            .map(|_| Price::FREE),
         // Another server may use the same model name at another price.
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini if !provider.is_official() => None,
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini => built_in.find(provider.kind.name(), model),

@@ -146,3 +146,38 @@ fn c19_an_unpriced_fallback_is_found() {
     assert_eq!(fallback("\"ollama:y\""), None);
     assert_eq!(fallback("\"locked:y\""), None);
 }
+
+/// C-07: programs of one provider share its concurrency limit, whatever their models.
+#[cfg(unix)]
+#[tokio::test]
+async fn c07_programs_share_the_concurrency_limit_of_their_provider() {
+    use futures::StreamExt;
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("agent");
+    let script = format!(
+        "#!/bin/sh\nmkdir '{0}/running' || touch '{0}/overlap'\nsleep 0.1\nrmdir '{0}/running'\necho yes\n",
+        folder.path().display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let overlaps = async |limit: u32| {
+        let text = format!(
+            "[providers.mine]\nkind = \"command\"\ncommand = \"{}\"\nmax_concurrent = {limit}\n",
+            program.display()
+        );
+        let environment = Environment::default().with("PATH", "/usr/bin:/bin");
+        let registry = registry(&text, &environment);
+        let calls = ["a", "b", "default"].map(|name| {
+            let model = registry.model(&ModelName::new("mine", name)).unwrap();
+            let request = super::test_support::plain_request(name);
+            async move { model.stream(request).collect::<Vec<_>>().await }
+        });
+        for deltas in futures::future::join_all(calls).await {
+            assert!(deltas.iter().all(Result::is_ok), "{deltas:?}");
+        }
+        folder.path().join("overlap").exists()
+    };
+    assert!(!overlaps(1).await);
+    assert!(overlaps(3).await);
+}

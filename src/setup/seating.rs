@@ -17,7 +17,7 @@ use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
 use crate::models::{
-    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, family_of,
+    Choice, Discovery, ModelPolicy, ModelPreferences, Offer, Search, discover, family,
     typical_price,
 };
 
@@ -106,7 +106,7 @@ impl Dealer<'_> {
         let mut places = cast.places();
         for place in &mut places {
             let chosen = chosen.get(&place.seat);
-            place.taken_by = chosen.map(|chosen| family_of(&chosen.model));
+            place.taken_by = chosen.map(|chosen| family(&chosen.model));
         }
         let candidates = self.candidates(&places);
         let dealt = deal(&places, &candidates, self.deal_policy());
@@ -197,7 +197,7 @@ impl Dealer<'_> {
     fn candidate(&self, name: &ModelName, tier: Tier, line: u32) -> Candidate {
         Candidate {
             model: name.to_string(),
-            family: family_of(name),
+            family: family(name),
             tier,
             line,
             price: self.price(name),
@@ -231,7 +231,7 @@ impl Dealer<'_> {
             return Vec::new();
         }
         let price = |name: &ModelName| self.price(name);
-        let seated = chosen.values().map(|chosen| family_of(&chosen.model));
+        let seated = chosen.values().map(|chosen| family(&chosen.model));
         let mut families: BTreeSet<String> = seated.collect();
         let mut notes = Vec::new();
         for offer in &self.found.offers {
@@ -398,12 +398,12 @@ async fn seat(
         }
         seating.models.insert(seat.name.clone(), model.clone());
         seating.seated.push(Seated {
-            family: Some(family_of(real)),
+            family: Some(family(real)),
             why: why.clone(),
             ..Seated::new(seat, real.to_string(), ability)
         });
     }
-    warn_if_demo(&seating, progress);
+    say_remarks(&seating, progress);
     Ok(seating)
 }
 
@@ -501,14 +501,13 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
     }
 }
 
-fn warn_if_demo(seating: &Seating, progress: &ProgressSink) {
-    let demo = seating
+fn say_remarks(seating: &Seating, progress: &ProgressSink) {
+    let models: BTreeSet<&str> = seating
         .seated
         .iter()
-        .find_map(|seated| embedded::demo_model(&seated.model));
-    if let Some(name) = demo {
-        (progress.say)(&format!(
-            "{name} can write sentences but cannot reason: this shows how a debate runs, not what it can find out."
-        ));
+        .map(|seated| seated.model.as_str())
+        .collect();
+    for remark in models.into_iter().filter_map(embedded::remark) {
+        (progress.say)(&remark);
     }
 }

@@ -132,6 +132,19 @@ fn piped_output_is_plain_and_only_the_answer_is_on_stdout() {
     assert!(!run.out.contains("Skeptic"));
 }
 
+/// C-04: a program without the embedded model has no embedder either, and one without its weights may not get them. A debate
+/// with a hosted model runs without reasoning templates, and says so on the terminal and in the record.
+#[test]
+fn c04_without_an_embedder_a_debate_runs_and_names_what_is_missing() {
+    let server = Server::good();
+    let run = Home::with(&server).ask(&["--json"]);
+    run.expect(0, &["Continuing without reasoning templates: "]);
+    assert_eq!(
+        run.json()["notices"][0],
+        "Continuing without reasoning templates: no embedder is available"
+    );
+}
+
 #[test]
 fn quiet_prints_only_the_answer() {
     let server = Server::good();

@@ -29,23 +29,52 @@ fn run(home: &Home, args: &[&str]) -> Run {
     finished(command.output().unwrap())
 }
 
+/// Named where a test needs a real model: without a name, the best one for the machine would be downloaded.
+const SMALLEST: &str = "local:SmolLM2-135M-Instruct";
+
+/// A home whose cache folder has the weights of the smallest model, so that `auto` needs no download.
+#[cfg(unix)]
+fn home_with_smallest_model() -> Home {
+    let home = Home::empty();
+    let name = SMALLEST.trim_start_matches("local:");
+    run(&home, &["pull", "--model", name]).expect(0, &[]);
+    let weights = home.path().join(".cache/roundtable/weights");
+    std::fs::create_dir_all(&weights).unwrap();
+    for file in std::fs::read_dir(cache().join("roundtable/weights")).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name();
+        let is_needed = ["SmolLM2-135M", "all-MiniLM"]
+            .iter()
+            .any(|start| name.to_string_lossy().starts_with(start));
+        if is_needed {
+            std::os::unix::fs::symlink(file.path(), weights.join(name)).unwrap();
+        }
+    }
+    home
+}
+
 /// C-04, C-09, C-16
+#[cfg(unix)]
 #[test]
 fn c04_without_configuration_a_debate_runs_on_the_embedded_model() {
-    let home = Home::empty();
-    let run = run(
-        &home,
+    let home = home_with_smallest_model();
+    let run = home.run(&[
+        "ask",
+        "Should we rent or buy a car?",
+        "--rounds",
+        "1..2",
+        "--seed",
+        "1",
+        "--json",
+    ]);
+    run.expect(
+        0,
         &[
-            "ask",
-            "Should we rent or buy a car?",
-            "--rounds",
-            "1..2",
-            "--seed",
-            "1",
-            "--json",
+            "the embedded model",
+            "cannot reason",
+            "Embedded model: about 8 calls at",
         ],
     );
-    run.expect(0, &["the embedded model", "cannot reason"]);
     let trace = run.json();
     assert_eq!(trace["models"]["proposer"], "local:SmolLM2-135M-Instruct");
     assert_eq!(trace["models"]["embedding"], "local:all-MiniLM-L6-v2");
@@ -115,6 +144,64 @@ fn weights_with_a_wrong_checksum_are_moved_aside() {
     assert_eq!(kept, 1);
 }
 
+/// One model has one name, however it is written; an unknown name lists the known ones.
+#[test]
+fn embedded_models_are_named_by_the_table() {
+    let home = Home::empty();
+    let pull = |name: &str| run(&home, &["pull", "--json", "--model", name]);
+    let pulled = pull("smollm2-135m-instruct");
+    pulled.expect(0, &[]);
+    assert_eq!(pulled.json()["model"], SMALLEST);
+    pull("gpt-5").expect(
+        4,
+        &["unknown embedded model 'gpt-5'; available: auto, Qwen3-4B-Instruct-2507"],
+    );
+    let listed = home.run(&["models", "--json"]).json();
+    let names: Vec<_> = listed["embedded"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| (model["name"].as_str().unwrap(), model["file"].is_null()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("Qwen3-4B-Instruct-2507", true),
+            ("granite-4.1-3b", true),
+            ("Qwen2.5-Coder-1.5B-Instruct", true),
+            ("SmolLM2-135M-Instruct", true),
+        ]
+    );
+}
+
+/// A file that Hugging Face's tools have downloaded is found, and one with wrong content is not used.
+#[test]
+fn files_of_other_programs_are_listed_but_verified_before_use() {
+    let home = Home::empty();
+    let blob = "hf/hub/models--Qwen--Qwen2.5-Coder-1.5B-Instruct-GGUF/blobs/cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046";
+    home.write(blob, "");
+    let path = home.path().join(blob);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    // Without content: the file system keeps no blocks for it.
+    file.set_len(1_117_320_768).unwrap();
+    let with_hub = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("HF_HOME", home.path().join("hf"));
+        finished(command.output().unwrap())
+    };
+    let listed = with_hub(&["models", "--json"]).json();
+    assert_eq!(listed["embedded"][2]["file"], path.to_str().unwrap());
+    let model = "local:Qwen2.5-Coder-1.5B-Instruct";
+    with_hub(&["ask", "Why?", "--model", model]).expect(
+        4,
+        &[
+            "Qwen2.5-Coder-1.5B-Instruct is not in",
+            "no source is allowed",
+        ],
+    );
+    assert!(path.exists());
+}
+
 #[test]
 fn c04_without_any_model_the_error_suggests_alternatives() {
     let home = Home::empty();
@@ -135,7 +222,7 @@ fn m01_every_mode_runs_on_the_embedded_model() {
         let question = "Should our town close its main street to cars?";
         let args = [
             "debate", question, "--mode", mode, "--seats", "3", "--rounds", "1", "--seed", "1",
-            "--json",
+            "--json", "--model", SMALLEST,
         ];
         let run = run(&home, &args);
         let record = run.json();

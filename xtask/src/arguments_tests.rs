@@ -15,13 +15,15 @@ fn the_question_comes_first_and_the_rest_is_passed_on() {
         Ok(Task::Try {
             question: "Is it so?".into(),
             options: words(&["--rounds", "1..2", "--json"]),
+            embedded: false,
         })
     );
     assert_eq!(
-        parse(&["try", "-", "--quiet"]),
+        parse(&["try", "-", "--embedded", "--quiet"]),
         Ok(Task::Try {
             question: "-".into(),
             options: words(&["--quiet"]),
+            embedded: true,
         })
     );
 }
@@ -33,6 +35,7 @@ fn without_a_question_the_default_is_used() {
         [words(&[]), words(&["--json"])].map(|options| Ok(Task::Try {
             question: DEFAULT_QUESTION.into(),
             options,
+            embedded: false,
         }))
     );
 }
@@ -45,12 +48,14 @@ fn filters_are_passed_to_the_test_runner() {
             parse(&["test", "c07_", "resume"]),
             parse(&["bench", "embedder"]),
             parse(&["soak", "crashes::"]),
+            parse(&["clients", "codex"]),
         ],
         [
             Ok(Task::Check(words(&["resume", "c07_"]))),
             Ok(Task::Test(words(&["c07_", "resume"]))),
             Ok(Task::Bench(words(&["embedder"]))),
             Ok(Task::Soak(words(&["crashes::"]))),
+            Ok(Task::Clients(words(&["codex"]))),
         ]
     );
 }
@@ -73,14 +78,58 @@ fn filters_are_optional() {
     );
 }
 
+fn dist(folder: Option<&str>, profile: &str, check: bool) -> Task {
+    Task::Dist(DistOptions {
+        folder: folder.map(OsString::from),
+        profile: profile.to_owned(),
+        only: None,
+        check,
+    })
+}
+
 #[test]
-fn dist_takes_a_folder() {
+fn dist_builds_one_program_on_request() {
+    let Ok(Task::Dist(options)) = parse(&["dist", "--only", "slim"]) else {
+        panic!("not parsed");
+    };
+    assert_eq!(options.only, Some(Variant::Slim));
     assert_eq!(
-        [parse(&["deny"]), parse(&["dist"]), parse(&["dist", "out"])],
+        parse(&["dist", "--only", "thin"]),
+        Err("--only is full or slim".to_owned())
+    );
+}
+
+#[test]
+fn dist_takes_a_folder_a_profile_and_check() {
+    assert_eq!(
+        [
+            parse(&["deny"]),
+            parse(&["dist"]),
+            parse(&["dist", "out"]),
+            parse(&["dist", "--check", "out", "--profile", "quick"]),
+        ],
         [
             Ok(Task::Deny),
-            Ok(Task::Dist(None)),
-            Ok(Task::Dist(Some("out".into()))),
+            Ok(dist(None, "release", false)),
+            Ok(dist(Some("out"), "release", false)),
+            Ok(dist(Some("out"), "quick", true)),
+        ]
+    );
+}
+
+#[test]
+fn dist_refuses_what_it_does_not_know() {
+    let error = |words| parse(words).unwrap_err();
+    assert_eq!(
+        [
+            error(&["dist", "--chekc"]),
+            error(&["dist", "--profile"]),
+            error(&["dist", "a", "b"]),
+        ],
+        [
+            "unknown option `--chekc` of `dist`",
+            "--profile needs a name, such as quick",
+            "unexpected argument `b` of `dist`",
         ]
     );
 }
@@ -112,6 +161,7 @@ fn the_help_has_an_example_of_each_task() {
         "test",
         "bench",
         "soak",
+        "clients",
         "deny",
         "dist",
     ] {

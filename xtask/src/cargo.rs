@@ -57,9 +57,10 @@ impl Cargo {
     }
 
     /// `cargo run` of the program, in the user's current folder: the program resolves its configuration and file arguments
-    /// relative to it.
+    /// relative to it. `features` are those it was built with.
     pub(crate) fn run_roundtable<'a>(
         &self,
+        features: &str,
         arguments: impl IntoIterator<Item = &'a OsString>,
     ) -> Command {
         let options = "run --quiet --profile quick --bin roundtable --manifest-path";
@@ -67,6 +68,7 @@ impl Cargo {
         command
             .args(options.split(' '))
             .arg(self.folders.workspace.join("Cargo.toml"))
+            .args(features.split_whitespace())
             .arg("--")
             .args(arguments);
         command
@@ -91,6 +93,13 @@ impl Cargo {
         }
         command
     }
+}
+
+/// The folder in which cargo keeps the sources of dependencies.
+pub(crate) fn cargo_home() -> PathBuf {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))
+        .unwrap_or_else(|| ".cargo".into())
 }
 
 impl Step {
@@ -120,6 +129,13 @@ impl Step {
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         if let Work::Command(command) = &mut self.work {
             command.env(name, value);
+        }
+        self
+    }
+
+    pub(crate) fn env_remove(mut self, name: &str) -> Self {
+        if let Work::Command(command) = &mut self.work {
+            command.env_remove(name);
         }
         self
     }

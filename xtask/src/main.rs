@@ -10,6 +10,7 @@
 
 mod arguments;
 mod cargo;
+mod clients;
 mod deny_file;
 mod dependencies;
 mod dependency_tree;
@@ -19,10 +20,13 @@ mod folders;
 mod install;
 mod install_plan;
 mod libclang;
+mod notices;
+mod other_models;
 mod probe;
 mod requirements;
 mod sbom;
 mod spdx;
+mod static_build;
 mod tasks;
 
 use std::io::Write as _;

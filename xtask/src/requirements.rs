@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Lint,
     /// Running the tests.
     Test,
+    /// Installing command-line agents.
+    Clients,
     /// Checking the dependencies with cargo-deny.
     Deny,
 }
@@ -125,6 +127,16 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         find: |_| has_browser().then(Environment::default),
         methods: &[Method::Apt(&["chromium", "chromium-driver"])],
         manual_install: "Debian: apt-get install chromium chromium-driver | Fedora: dnf install chromium chromedriver | macOS: brew install --cask chromium chromedriver",
+    },
+    Requirement {
+        name: "npm",
+        purpose: Purpose::Clients,
+        reason: "installs the command-line agents, which run on Node.js 20 or newer",
+        find: |_| {
+            (runs("node", &["--version"]) && runs("npm", &["--version"])).then(Environment::default)
+        },
+        methods: &[Method::Apt(&["nodejs", "npm"])],
+        manual_install: "https://nodejs.org, version 20 or newer",
     },
     Requirement {
         name: "cargo-deny",

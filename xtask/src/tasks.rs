@@ -5,25 +5,33 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::arguments::{HELP, Task};
+use crate::arguments::{DistOptions, HELP, Task};
 use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::probe::run_captured;
 use crate::requirements::Purpose;
-use crate::{dependencies, dist, install, log};
+use crate::{clients, dependencies, dist, install, log, other_models};
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
+
+const FULL_BUILD: &str = "the first build takes about 15 minutes on two cores, most of it for the embedded model; later ones a minute";
+const SLIM_BUILD: &str = "the first build takes about 6 minutes on two cores; later ones a minute";
 
 /// Runs a task. Missing requirements are logged.
 pub(crate) fn run(task: Task) -> ExitCode {
     let done = match task {
-        Task::Try { question, options } => try_debate(&question, &options),
+        Task::Try {
+            question,
+            options,
+            embedded,
+        } => try_debate(&question, &options, embedded),
         Task::Check(filters) => check(&filters),
         Task::Test(filters) => test(&filters),
         Task::Bench(filters) => bench(&filters),
         Task::Soak(filters) => soak(&filters),
+        Task::Clients(filters) => clients(&filters),
         Task::Deny => deny(),
-        Task::Dist(folder) => dist(folder.as_deref()),
+        Task::Dist(options) => dist(&options),
         Task::Help => Ok(help()),
     };
     done.unwrap_or_else(|missing| {
@@ -38,21 +46,35 @@ fn help() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// `try`: builds the program and runs a debate on one question.
-fn try_debate(question: &OsStr, options: &[OsString]) -> Result<ExitCode, String> {
-    let cargo = prepare(&[Purpose::Compile, Purpose::EmbeddedModel])?;
+/// `try`: builds the program and runs a debate on one question. On a terminal, cargo shows its progress itself.
+fn try_debate(question: &OsStr, options: &[OsString], embedded: bool) -> Result<ExitCode, String> {
+    let other = other_models::find(options).filter(|_| !embedded);
+    let (purposes, features, hint) = match &other {
+        Some(found) => {
+            log(&format!(
+                "found {found}: building without the embedded model; --embedded builds it"
+            ));
+            (&[Purpose::Compile][..], "--no-default-features", SLIM_BUILD)
+        }
+        None => (
+            &[Purpose::Compile, Purpose::EmbeddedModel][..],
+            "",
+            FULL_BUILD,
+        ),
+    };
+    let cargo = prepare(purposes)?;
+    let arguments = format!("build --profile quick --bin roundtable {features}");
     let mut build = cargo
-        .step(
-            "building roundtable",
-            "build --profile quick --bin roundtable",
-        )
-        .duration_hint(FIRST_BUILD);
+        .step("building roundtable", &arguments)
+        .duration_hint(hint);
     if !build.run() {
         return Ok(ExitCode::FAILURE);
     }
     log(&format!("asking: {}", question.display()));
     let arguments = [OsString::from("ask"), question.to_owned()];
-    Ok(exec(cargo.run_roundtable(arguments.iter().chain(options))))
+    Ok(exec(
+        cargo.run_roundtable(features, arguments.iter().chain(options)),
+    ))
 }
 
 /// `check`: the fast checks, none of which compiles C++. With filters only the tests they select, of every package except
@@ -77,7 +99,7 @@ fn check(filters: &[OsString]) -> Result<ExitCode, String> {
     ));
     steps.push(tests(
         &cargo,
-        "--package roundtable-core --package roundtable-engine --package xtask",
+        "--package roundtable-core --package roundtable-engine --package xtask --package xtask-dist",
         &[],
     ));
     Ok(run_all(steps))
@@ -171,6 +193,29 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
     Ok(run_all(vec![soak]))
 }
 
+/// `clients`: real command-line agents, each in a debate against a scripted model server. Not a part of `test`, because it downloads
+/// hundreds of megabytes.
+fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::Clients])?;
+    let programs = clients::install(&Folders::find().tools.join("clients"))?;
+    let all = [OsString::from("clients::")];
+    let packages = "--package roundtable --no-default-features --test suite";
+    let arguments = if Cargo::has_nextest() {
+        format!("nextest run --no-fail-fast --run-ignored only {packages}")
+    } else {
+        format!("test --no-fail-fast {packages} -- --ignored --test-threads 1")
+    };
+    let filters: Vec<OsString> = filters
+        .iter()
+        .map(|filter| clients::test_name(filter))
+        .collect();
+    let tests = cargo
+        .step("debates of command-line agents", &arguments)
+        .args(if filters.is_empty() { &all } else { &filters })
+        .env("SUITE_CLIENTS", programs);
+    Ok(run_all(vec![tests]))
+}
+
 /// `deny`: cargo-deny with all its checks.
 fn deny() -> Result<ExitCode, String> {
     let cargo = prepare(&[Purpose::Deny])?;
@@ -195,11 +240,14 @@ fn deny_steps(cargo: &Cargo) -> Vec<Step> {
     steps
 }
 
-/// `dist`: the files that accompany a release.
-fn dist(folder: Option<&OsStr>) -> Result<ExitCode, String> {
-    let cargo = prepare(&[])?;
-    let folder = folder.map_or_else(|| cargo.target_folder().join("dist"), PathBuf::from);
-    match dist::write(&cargo, &folder) {
+/// `dist`: the files of a release.
+fn dist(options: &DistOptions) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::EmbeddedModel])?;
+    let default = || cargo.target_folder().join("dist");
+    let folder = options.folder.as_ref().map_or_else(default, PathBuf::from);
+    // The packager runs in another folder.
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    match dist::run(&cargo, &folder, options) {
         Ok(()) => log(&format!("wrote {}", folder.display())),
         Err(error) => {
             log(&error);

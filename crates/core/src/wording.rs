@@ -45,6 +45,12 @@ pub fn echo(text: &str, earlier: &str) -> f64 {
     own.intersection(&known).count() as f64 / own.len() as f64
 }
 
+/// Whether a reply mostly repeats, word for word, the text that it should answer or judge.
+pub fn parrots(reply: &str, text: &str) -> bool {
+    const MAX_REPEATED: f64 = 0.5;
+    echo(reply, text) >= MAX_REPEATED
+}
+
 /// A text on one line, with single spaces.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -47,3 +47,24 @@ fn chains_are_one_cluster() {
     assert_eq!(clusters(4, 0.81, alike), 4);
     assert_eq!(clusters(0, 0.5, alike), 0);
 }
+
+/// A reply of which half is the prompt parrots it; one that takes up the words of the question in a sentence of its own does not.
+#[test]
+fn a_reply_that_is_mostly_its_prompt_parrots_it() {
+    let prompt = "Should schools ban phones during the day? Write two to four sentences. Say yes or no, and the main reason.";
+    for parroted in [
+        "Should schools ban phones during the day?",
+        "Two to four sentences. Say yes or no, and the main reason.",
+        "Say yes or no, and the main reason. Phones distract the children.",
+    ] {
+        assert!(parrots(parroted, prompt), "{parroted}");
+    }
+    for own in [
+        "",
+        "Yes.",
+        "Say yes or no, and the main reason. Phones distract the school children.",
+        "Schools should ban phones during the day, because they distract children from their lessons.",
+    ] {
+        assert!(!parrots(own, prompt), "{own}");
+    }
+}

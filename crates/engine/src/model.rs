@@ -297,6 +297,12 @@ pub enum ModelError {
     BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
+    #[error("the program cannot be started ({detail})")]
+    ProgramMissing { detail: String },
+    #[error("the program failed ({detail})")]
+    Program { detail: String },
+    #[error("the program needs a login ({detail})")]
+    Login { detail: String },
     /// The cost of the call could not be counted against the limit.
     #[error("not called under a cost limit ({detail})")]
     Unpriced { detail: String },
@@ -327,6 +333,9 @@ impl ModelError {
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
             | Self::Local { .. }
+            | Self::ProgramMissing { .. }
+            | Self::Program { .. }
+            | Self::Login { .. }
             | Self::Unpriced { .. } => false,
         }
     }
@@ -355,6 +364,9 @@ impl ModelError {
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
             | Self::Local { .. }
+            | Self::ProgramMissing { .. }
+            | Self::Program { .. }
+            | Self::Login { .. }
             | Self::Unpriced { .. } => None,
         }
     }

@@ -2,7 +2,11 @@
 //!
 //! A prompt file has the parts `=== system`, `=== shared` and `=== own`, each on its own line. `shared` is the common prefix of
 //! the calls of a round or debate, for prompt caches; `own` is specific to this call (C-13). Text of a model reaches another
-//! model only through the filter `quoted` (C-12).
+//! model only through the filter `quoted` (C-12). The parts `=== example` and `=== reply` are optional: an exchange that is sent
+//! before the question, as if it had taken place.
+//!
+//! `NAME-small.md` replaces `NAME.md` for small models. Small models repeat what they are told, so it shows an example instead
+//! of explaining the fields of the reply.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -18,13 +22,22 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::data::{Data, DataError, DataKind, Origin, Text, closest};
+use crate::model::Ability;
 
 /// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub system: String,
+    pub example: Option<Example>,
     pub shared: String,
     pub own: String,
+}
+
+/// A question of the prompt's kind and a reply to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    pub asked: String,
+    pub replied: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +75,15 @@ impl QuoteTag {
     pub fn quote(&self, text: &str, by: &str) -> String {
         block(&self.0, text, &[by])
     }
+
+    /// The text without its quotes.
+    pub fn outside(&self, text: &str) -> String {
+        let (open, close) = (format!("<{} ", self.0), format!("</{}>", self.0));
+        let mut pieces = text.split(open.as_str());
+        let first = pieces.next().unwrap_or_default();
+        let rest = pieces.filter_map(|piece| Some(piece.split_once(close.as_str())?.1));
+        std::iter::once(first).chain(rest).collect()
+    }
 }
 
 /// Template context with the syntax of `json!`, but without converting long histories to JSON values.
@@ -84,6 +106,10 @@ pub struct Prompts {
 
 /// The parts of a prompt.
 const PARTS: [&str; 3] = ["system", "shared", "own"];
+/// The parts of an example: both or none.
+const EXAMPLE: [&str; 2] = ["example", "reply"];
+/// The end of the name of a prompt for small models.
+const SMALL: &str = "-small";
 
 impl Prompts {
     /// Loads and compiles all templates.
@@ -96,11 +122,17 @@ impl Prompts {
             environment: environment()?,
             places: BTreeMap::new(),
         };
-        let all = data.all(DataKind::Prompts)?;
+        let is_own = |text: &Text| text.origin != Origin::BuiltIn;
+        let mut all = data.all(DataKind::Prompts)?;
+        // A user's prompt is for all models, unless there is a user's prompt for small ones too.
+        let own = all.iter().filter(|(_, text)| is_own(text));
+        let own: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
+        all.retain(|name, text| {
+            is_own(text) || plain(name).is_none_or(|plain| !own.contains(&plain))
+        });
         for (name, text) in &all {
             prompts.add(name, text)?;
         }
-        let is_own = |text: &Text| text.origin != Origin::BuiltIn;
         if all.values().any(is_own) {
             let built_in = Self::load(&Data::built_in())?;
             for (name, text) in all.iter().filter(|(_, text)| is_own(text)) {
@@ -184,17 +216,41 @@ impl Prompts {
         self.render_template(&format!("{name}.md"), &Value::from(Serde(context)))
     }
 
-    /// Renders the three parts of `NAME.md`.
+    /// Renders the parts of `NAME.md`, or of `NAME-small.md` for a small model if there is one.
     ///
     /// # Errors
     /// See [`Prompts::render_plain`].
-    pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
-        let part = |part: &str| self.render_template(&format!("{name}.md#{part}"), context);
+    pub fn render(
+        &self,
+        name: &str,
+        ability: Ability,
+        context: &Value,
+    ) -> Result<Prompt, PromptError> {
+        let small = format!("{name}{SMALL}.md");
+        let file = match ability {
+            Ability::Small if self.has_part(&small, PARTS[0]) => small,
+            Ability::Small | Ability::Full => format!("{name}.md"),
+        };
+        let part = |part| self.render_template(&template_name(&file, Some(part)), context);
+        let example = if EXAMPLE.iter().all(|part| self.has_part(&file, part)) {
+            let [asked, replied] = EXAMPLE.map(part);
+            Some(Example {
+                asked: asked?,
+                replied: replied?,
+            })
+        } else {
+            None
+        };
         Ok(Prompt {
             system: part("system")?,
+            example,
             shared: part("shared")?,
             own: part("own")?,
         })
+    }
+
+    fn has_part(&self, file: &str, part: &str) -> bool {
+        self.places.contains_key(&template_name(file, Some(part)))
     }
 
     fn render_template(&self, id: &str, context: &Value) -> Result<String, PromptError> {
@@ -223,6 +279,12 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     Ok(environment)
 }
 
+/// `dialectic/mark.md` of `dialectic/mark-small.md`.
+fn plain(file: &str) -> Option<String> {
+    let name = file.strip_suffix(".md")?.strip_suffix(SMALL)?;
+    Some(format!("{name}.md"))
+}
+
 fn template_name(prompt: &str, part: Option<&str>) -> String {
     match part {
         Some(part) => format!("{prompt}#{part}"),
@@ -244,7 +306,8 @@ fn check_parts(built_in: &Prompts, name: &str, text: &Text) -> Result<(), DataEr
         "expected the lines '=== system', '=== shared' and '=== own', each followed by its text";
     let found = parts(&text.content);
     for (part, line, _) in &found {
-        if let Some(part) = part.as_deref().filter(|part| !PARTS.contains(part)) {
+        let is_known = |part: &&str| PARTS.contains(part) || EXAMPLE.contains(part);
+        if let Some(part) = part.as_deref().filter(|part| !is_known(part)) {
             return Err(text.broken(*line, format!("unknown part '=== {part}': {EXPECTED}")));
         }
     }
@@ -253,15 +316,17 @@ fn check_parts(built_in: &Prompts, name: &str, text: &Text) -> Result<(), DataEr
         let message = "unexpected parts: other prompts include this file as a whole";
         return Err(text.broken(1, message.to_owned()));
     }
-    let is_prompt = built_in
-        .places
-        .contains_key(&template_name(name, Some(PARTS[0])));
-    let missing = PARTS.iter().find(|part| {
-        !found
-            .iter()
-            .any(|(found, ..)| found.as_deref() == Some(part))
-    });
-    match missing {
+    let is_prompt = built_in.has_part(name, PARTS[0])
+        || plain(name).is_some_and(|plain| built_in.has_part(&plain, PARTS[0]));
+    let is_there = |part: &&str| {
+        let mut found = found.iter();
+        found.any(|(found, ..)| found.as_deref() == Some(part))
+    };
+    if EXAMPLE.iter().filter(|part| is_there(part)).count() == 1 {
+        let message = "an example has the parts '=== example' and '=== reply'";
+        return Err(text.broken(1, message.to_owned()));
+    }
+    match PARTS.iter().find(|part| !is_there(part)) {
         Some(part) if is_prompt => {
             Err(text.broken(1, format!("missing part '=== {part}': {EXPECTED}")))
         }

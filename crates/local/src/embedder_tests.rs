@@ -68,6 +68,26 @@ async fn a_text_has_the_same_vector_alone_and_in_a_batch() {
     assert!(cosine(&together[3], &together[4]) > 0.9999);
 }
 
+/// C-16: calls that wait for each other share a batch, and each has its own vectors.
+#[tokio::test]
+async fn c16_simultaneous_calls_have_their_own_vectors() {
+    let calls: Vec<Vec<String>> = [&["trade"][..], &[], &["bread", "rain", "trade"], &["bread"]]
+        .iter()
+        .map(|texts| texts.iter().map(ToString::to_string).collect())
+        .collect();
+    let embedder = embedder();
+    let all = calls.iter().map(|texts| embedder.embed(texts.clone()));
+    let together = futures::future::join_all(all).await;
+    for (texts, vectors) in calls.into_iter().zip(together) {
+        let (vectors, count) = (vectors.unwrap(), texts.len());
+        assert_eq!(vectors.len(), count);
+        for (text, vector) in texts.into_iter().zip(&vectors) {
+            let alone = embedder.embed(vec![text]).await.unwrap();
+            assert!(cosine(&alone[0], vector) > 0.9999);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_missing_file_is_an_error_that_names_it() {
     let embedder = LocalEmbedder::open("nowhere/model.gguf".into(), Threads::new(1));

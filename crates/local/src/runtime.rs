@@ -75,6 +75,7 @@ pub(crate) fn backend() -> Result<&'static LlamaBackend, ModelError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     BACKEND
         .get_or_init(|| {
+            check_processor()?;
             let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
             // llama.cpp logs pages of text to standard error.
             backend.void_logs();
@@ -82,6 +83,34 @@ pub(crate) fn backend() -> Result<&'static LlamaBackend, ModelError> {
         })
         .as_ref()
         .map_err(|reason| local_error(format!("cannot start the native runtime: {reason}")))
+}
+
+/// llama.cpp is compiled for these instructions. On a processor without them the process would be killed in a debate.
+#[cfg(target_arch = "x86_64")]
+fn check_processor() -> Result<(), String> {
+    require_all(&[
+        ("AVX2", is_x86_feature_detected!("avx2")),
+        ("BMI2", is_x86_feature_detected!("bmi2")),
+        ("F16C", is_x86_feature_detected!("f16c")),
+        ("FMA", is_x86_feature_detected!("fma")),
+    ])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn check_processor() -> Result<(), String> {
+    require_all(&[])
+}
+
+fn require_all(instructions: &[(&str, bool)]) -> Result<(), String> {
+    let missing = instructions.iter().filter(|(_, present)| !present);
+    let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "this processor has no {}, which the embedded model needs. Use a hosted model or Ollama",
+        missing.join(", ")
+    ))
 }
 
 /// Held while computing. Language model and embedder each use all threads, so they must not compute at the same time.

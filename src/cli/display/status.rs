@@ -1,5 +1,7 @@
 //! Status lines between turns.
 
+use std::time::Duration;
+
 use roundtable_engine::event::Spent;
 use roundtable_engine::report::Fact;
 use roundtable_engine::tools::{Answered, Exchange};
@@ -8,6 +10,8 @@ use roundtable_engine::transcript::{Planned, round_label};
 use serde_json::Value;
 
 use super::super::output::{self, QUIET, painted};
+use crate::embedded;
+use crate::estimate;
 use crate::format::counted;
 
 /// `●●○○○ round 2 of 3–5`
@@ -51,8 +55,8 @@ pub(super) fn is_extra(name: &str) -> bool {
     round_label(name) != name
 }
 
-/// `open: 1 critical, 2 minor · 3,210 tokens · free · 2.1 s`
-pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
+/// `open: 1 critical, 2 minor · 3,210 tokens · free · 2.1 s`, and the speed of an embedded model: `9 tokens/s`
+pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent, model: &str) -> String {
     let mut parts: Vec<String> = facts
         .iter()
         .map(|fact| {
@@ -66,6 +70,10 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
     }
     parts.extend(output::cost(sum.cost, tokens));
     parts.push(output::duration(last.latency_ms));
+    if embedded::name_of(model).is_some() {
+        let time = Duration::from_millis(last.latency_ms);
+        parts.extend(tokens_per_second(last.usage.output, time));
+    }
     if last.retries > 0 {
         parts.push(if last.retries == 1 {
             "1 retry".to_owned()
@@ -74,6 +82,14 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
         });
     }
     format!("  {}", parts.join(" · "))
+}
+
+/// `9 tokens/s`
+pub(super) fn tokens_per_second(tokens: u64, time: Duration) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand tokens")]
+    let rate = tokens as f64 / time.as_secs_f64();
+    let is_measured = tokens > 0 && rate.is_finite();
+    is_measured.then(|| format!("{} tokens/s", estimate::rate(rate)))
 }
 
 /// Why a call is repeated or a seat is absent, for people: what was written for the model and the validator is left out.

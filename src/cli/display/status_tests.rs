@@ -78,16 +78,41 @@ fn remarks_are_summed_up() {
 fn c11_free_is_only_a_known_price() {
     let spent = Spent::default();
     let mut sum = Sum::default();
-    assert_eq!(line(&[], &sum, &spent), "  0 ms");
+    assert_eq!(line(&[], &sum, &spent, "lab:x"), "  0 ms");
     sum.usage = Usage {
         input: 10,
         ..Usage::default()
     };
-    assert_eq!(line(&[], &sum, &spent), "  10 tokens so far · free · 0 ms");
+    assert_eq!(
+        line(&[], &sum, &spent, "lab:x"),
+        "  10 tokens so far · free · 0 ms"
+    );
     sum.cost = None;
     let unknown = "  10 tokens so far · price unknown · 0 ms";
-    assert_eq!(line(&[], &sum, &spent), unknown);
+    assert_eq!(line(&[], &sum, &spent, "lab:x"), unknown);
     sum.cost = Money::from_dollars(0.5);
     let known = "  10 tokens so far · $0.5000 · 0 ms";
-    assert_eq!(line(&[], &sum, &spent), known);
+    assert_eq!(line(&[], &sum, &spent, "lab:x"), known);
+}
+
+#[test]
+fn the_speed_of_an_embedded_model_is_shown() {
+    let spent = Spent {
+        usage: Usage {
+            input: 900,
+            output: 180,
+            ..Usage::default()
+        },
+        latency_ms: 20_000,
+        ..Spent::default()
+    };
+    let line = |model| line(&[], &Sum::default(), &spent, model);
+    assert!(
+        line("local:x").ends_with(" · 9 tokens/s"),
+        "{}",
+        line("local:x")
+    );
+    assert!(!line("lab:x").contains("tokens/s"), "{}", line("lab:x"));
+    assert_eq!(tokens_per_second(0, Duration::from_secs(1)), None);
+    assert_eq!(tokens_per_second(5, Duration::ZERO), None);
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
-use std::path::Path;
 use std::time::Duration;
 
 use roundtable_core::usage::Money;
@@ -15,7 +14,7 @@ use super::choice::same_for_both;
 use super::prompt::{Prompt, Stop};
 use super::typical_debate;
 use crate::app_context::AppContext;
-use crate::config::{Kind, ModelName};
+use crate::config::{Kind, ModelName, find_program};
 use crate::embedded::{Admission, Local};
 use crate::failure::Failure;
 use crate::format::counted;
@@ -24,7 +23,7 @@ use crate::models::{Discovery, Finding, ModelPreferences, Search, TierModels, di
 /// A provider that accepts the connection may still be silent for minutes.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Command-line agents, and the program of the Ollama server.
-const PROGRAMS: [&str; 5] = ["claude", "codex", "gemini", "llm", OLLAMA];
+const PROGRAMS: [&str; 6] = ["claude", "codex", "gemini", "opencode", "llm", OLLAMA];
 const OLLAMA: &str = "ollama";
 /// The column of what was found.
 const INDENT: usize = 13;
@@ -108,10 +107,11 @@ impl Found {
             .collect();
         let agents: Vec<&str> = self.agents().collect();
         if !agents.is_empty() {
+            let first = agents[0];
             let agents = agents.join(", ");
             lines.push((
                 "programs",
-                format!("{agents}; not usable as models: set an API key instead"),
+                format!("{agents}; used only if you allow it: roundtable config enable {first}"),
             ));
         }
         lines.push(("machine", self.machine()));
@@ -257,23 +257,8 @@ async fn weights(app: &AppContext) -> Option<ModelName> {
 }
 
 fn programs(path: &str) -> Vec<&'static str> {
-    let folders: Vec<_> = std::env::split_paths(path).collect();
-    let is_there = |name: &str| {
-        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-        folders.iter().any(|folder| is_program(&folder.join(&file)))
-    };
-    PROGRAMS.into_iter().filter(|name| is_there(name)).collect()
-}
-
-fn is_program(path: &Path) -> bool {
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return false;
-    };
-    #[cfg(unix)]
-    let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let may_run = true;
-    metadata.is_file() && may_run
+    let is_there = |name: &&str| find_program(name, Some(path)).is_some();
+    PROGRAMS.into_iter().filter(is_there).collect()
 }
 
 /// Of `/proc/meminfo`, in bytes.

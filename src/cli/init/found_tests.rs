@@ -8,11 +8,11 @@ fn pair(provider: &str) -> TierModels {
     }
 }
 
-fn choice(model: &ModelName) -> Option<Choice> {
-    Some(Choice {
+fn choice(model: &ModelName) -> Choice {
+    Choice {
         model: model.clone(),
         why: String::new(),
-    })
+    }
 }
 
 #[test]
@@ -24,13 +24,13 @@ fn the_default_is_the_first_choice() {
     };
     assert_eq!(choices(&discovery), [a.clone(), b.clone()]);
     // The configuration names the second provider's models.
-    discovery.deliberate = choice(&b.deliberate);
-    discovery.fast = choice(&b.fast);
+    discovery.deliberate = Some(choice(&b.deliberate));
+    discovery.fast = Some(choice(&b.fast));
     assert_eq!(choices(&discovery), [b.clone(), a.clone()]);
     // It names a model that is not among them.
     let other = same_for_both(ModelName::new("a", "other"));
-    discovery.deliberate = choice(&other.deliberate);
-    discovery.fast = choice(&other.fast);
+    discovery.deliberate = Some(choice(&other.deliberate));
+    discovery.fast = Some(choice(&other.fast));
     assert_eq!(choices(&discovery), [other, a, b]);
 }
 

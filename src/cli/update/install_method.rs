@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-/// The name of the packages.
-const PACKAGE: &str = "roundtable";
+/// The name of the packages; `roundtable` is someone else's.
+const PACKAGE: &str = "roundtable-debate";
 /// The list of a Debian package's files.
-const DPKG_LIST: &str = "/var/lib/dpkg/info/roundtable.list";
+const DPKG_LIST: &str = "/var/lib/dpkg/info/roundtable-debate.list";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InstallMethod {

@@ -13,18 +13,21 @@ fn the_path_tells_how_it_was_installed() {
             "source",
         ),
         (
-            "/home/ada/.local/share/uv/tools/roundtable/bin/roundtable",
+            "/home/ada/.local/share/uv/tools/roundtable-debate/bin/roundtable",
             "uv",
         ),
         (
-            "/home/ada/.local/pipx/venvs/roundtable/bin/roundtable",
+            "/home/ada/.local/pipx/venvs/roundtable-debate/bin/roundtable",
             "pipx",
         ),
         (
             "/usr/lib/python3/site-packages/roundtable/bin/roundtable",
             "pip",
         ),
-        ("/usr/lib/node_modules/roundtable/bin/roundtable", "npm"),
+        (
+            "/usr/lib/node_modules/roundtable-debate/bin/roundtable",
+            "npm",
+        ),
         ("/usr/local/bin/roundtable", "unknown"),
         ("/opt/roundtable/roundtable", "unknown"),
         ("roundtable", "unknown"),
@@ -41,10 +44,30 @@ fn similar_paths_are_unknown() {
         "/home/ada/my.cargo/bin/roundtable",
         "/srv/node_modules_old/roundtable",
         "/srv/target/roundtable",
-        "/home/ada/.local/share/uv/tools/other/bin/roundtable",
+        "/home/ada/.local/share/uv/tools/roundtable/bin/roundtable",
     ] {
         assert_eq!(method(path), "unknown", "{path}");
     }
+}
+
+/// The registries have other packages called `roundtable`.
+#[test]
+fn the_commands_name_our_package() {
+    let methods = [
+        InstallMethod::UvTool,
+        InstallMethod::Pipx,
+        InstallMethod::Pip,
+        InstallMethod::Npm,
+    ];
+    assert_eq!(
+        methods.map(InstallMethod::how_to_update),
+        [
+            "uv tool upgrade roundtable-debate",
+            "pipx upgrade roundtable-debate",
+            "pip install --upgrade roundtable-debate",
+            "npm install --global roundtable-debate@latest",
+        ]
+    );
 }
 
 #[test]

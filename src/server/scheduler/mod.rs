@@ -572,6 +572,7 @@ pub(crate) fn progress_sink() -> ProgressSink {
             }
             Fetching::Progress { .. } => {}
             Fetching::Done(path) => log::note(&format!("downloaded {}", path.display())),
+            Fetching::Note(text) => log::note(&text),
         }),
         say: Box::new(|_| {}),
     }

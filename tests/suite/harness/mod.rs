@@ -1,5 +1,7 @@
 //! Test harness: a home folder per test, the program as a child process, and a scripted model server.
 
+#[allow(dead_code, reason = "not used by the benchmarks")]
+pub(crate) mod agent_server;
 pub(crate) mod councils;
 pub(crate) mod forecast;
 #[path = "../../postgres/mod.rs"]

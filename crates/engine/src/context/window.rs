@@ -34,11 +34,11 @@ impl Limits {
 
     /// For models with a context of a few thousand tokens.
     pub const SMALL: Self = Self {
-        state: (420, 500),
-        summary: (60, 100),
-        previous: (400, 700),
-        current: 350,
-        total: (2200, 2800),
+        state: (240, 300),
+        summary: (40, 60),
+        previous: (300, 400),
+        current: 200,
+        total: (1300, 1500),
     };
 
     /// What the state keeps in any case; it keeps its target as long as the prompt is within its hard limit.

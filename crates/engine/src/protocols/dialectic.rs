@@ -228,13 +228,17 @@ async fn criticise(
     round: u32,
 ) -> Result<Option<Turn<Critique>>, Halt> {
     let question = &table.setup().question;
-    table
-        .ask("skeptic", "criticise")
-        .in_round(round)
+    let mut ask = table.ask("skeptic", "criticise");
+    if table.is_small("skeptic") {
+        // Left free, small models write an empty list.
+        ask = ask.items("issues", 1);
+    }
+    ask.in_round(round)
         .prompt(
             "dialectic/criticise",
             given!({ "question": question, "person": debate.person(), "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
+        .about(debate.latest_proposal().unwrap_or_default())
         .read_as(|reply: &Critique| reply.numbered(debate.ledger().all().len()))
         .send()
         .await

@@ -136,3 +136,6 @@ pub fn of_journal(entries: &[Entry]) -> Option<&'static dyn AnyProtocol> {
 
 #[cfg(test)]
 mod reply_schemas_tests;
+
+#[cfg(test)]
+mod small_prompts_tests;

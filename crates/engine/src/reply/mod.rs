@@ -4,6 +4,7 @@ mod additions;
 mod faults;
 mod main_text;
 mod normalize;
+mod prose;
 mod read;
 mod repair;
 mod schema;

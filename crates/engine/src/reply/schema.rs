@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::faults::Fault;
-use super::{Reply, schema_templates};
+use super::{Reply, prose, schema_templates};
 use crate::model::{Ability, RawJson, Schema};
 
 /// Restrictions of a schema that are known only per call, such as which ids exist.
@@ -262,7 +262,18 @@ fn shorten(schema: &mut Value, is_main: bool) {
     }
     match object.get("type").and_then(Value::as_str) {
         Some("string") if !object.contains_key("enum") => {
-            at_most(object, "maxLength", if is_main { 600 } else { 160 });
+            let length = |key| object.get(key).and_then(Value::as_u64);
+            let longest = length("maxLength").unwrap_or(prose::MAX_MAIN);
+            let pattern = if is_main && longest >= prose::MAX_MAIN {
+                prose::sentences()
+            } else {
+                let least = length("minLength").unwrap_or(0);
+                prose::phrase(least, longest.min(prose::MAX_OTHER))
+            };
+            // The pattern bounds the length. llguidance cannot intersect it with a second bound.
+            object.remove("minLength");
+            object.remove("maxLength");
+            object.insert("pattern".to_owned(), json!(pattern));
         }
         Some("array") => {
             at_most(object, "maxItems", 2);

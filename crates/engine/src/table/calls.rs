@@ -6,6 +6,7 @@
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
+use roundtable_core::wording::parrots;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,6 +50,8 @@ pub(super) struct Calls<'a> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
+    /// The prompt of a small model, which must not be repeated.
+    pub(super) told: Option<String>,
     /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
     /// The model that put the reply into the schema, and its usage.
@@ -132,6 +135,7 @@ impl<'a> Calls<'a> {
             step,
             hash,
             sent,
+            told: None,
             spent: Spent::default(),
             rescued: None,
             fallback: None,
@@ -165,7 +169,12 @@ impl Calls<'_> {
         }
         Box::pin(self.note_sent_back(SENT_BACK, &mut said, &faults)).await?;
         self.restart(&format!("sent back: {}", faults.join(" ")));
-        let retry = self.retry_request(request, &said, &faults, void);
+        let is_parroted = first.as_ref().is_ok_and(|judged| judged.is_parroted);
+        let retry = if is_parroted {
+            resampled(request)
+        } else {
+            self.retry_request(request, &said, &faults, void)
+        };
         let mut words = Vec::new();
         let mut is_form = first.as_ref().err().is_some_and(ReplyError::is_about_form);
         if is_form {
@@ -437,7 +446,26 @@ impl Calls<'_> {
     }
 
     pub(super) fn judge(&self, said: &Said) -> Result<Judged, ReplyError> {
-        self.reply_type.judge(said, self.sent)
+        let mut judged = self.reply_type.judge(said, self.sent)?;
+        let parroted = self.parroted(&judged.json);
+        judged.is_parroted = parroted.is_some();
+        judged.remarks.extend(parroted);
+        Ok(judged)
+    }
+
+    /// The remark on a small model's reply that repeats what it was given.
+    fn parroted(&self, json: &Value) -> Option<String> {
+        let main = json[self.reply_type.main_field()].as_str()?;
+        let repeated = if parrots(main, self.told.as_deref()?) {
+            "the prompt"
+        } else if parrots(main, &self.question.subject) {
+            "the text that it is about"
+        } else {
+            return None;
+        };
+        Some(format!(
+            "echo: the reply repeats {repeated}. Say something of your own."
+        ))
     }
 
     /// The request with the faults of the first reply appended.
@@ -604,6 +632,16 @@ impl Calls<'_> {
             step: self.step.to_owned(),
             reason: withhold_text(reason),
         });
+    }
+}
+
+/// The same request for another reply. A model that repeats what it reads would repeat its own reply and its faults too.
+fn resampled(request: Request) -> Request {
+    const LEAST_TEMPERATURE: f64 = 0.7;
+    Request {
+        seed: request.seed.wrapping_add(1),
+        temperature: request.temperature.max(LEAST_TEMPERATURE),
+        ..request
     }
 }
 

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::embedder::Embedder;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, JournalError, Keyed, current};
-use crate::model::Model;
+use crate::model::{Ability, Model};
 use crate::prompt::{PromptError, Prompts, QuoteTag};
 use crate::reasoning::Library;
 use crate::reply::Reply;
@@ -334,6 +334,12 @@ impl Table {
         let mut stats = lock(&self.stats);
         stats.retries += 1;
         stats.retries <= SPARE_RETRIES + stats.steps
+    }
+
+    /// Whether the seat has a small model.
+    pub fn is_small(&self, seat: &str) -> bool {
+        let mut seats = self.setup.seats.iter();
+        seats.any(|seated| seated.seat.name == seat && seated.ability == Ability::Small)
     }
 
     fn seated(&self, seat: &str) -> Result<(&Seated, &SeatModel), Halt> {

@@ -26,6 +26,8 @@ pub(super) struct Judged {
     /// Remarks on what was cut or left out, for which it is not sent back.
     pub(super) cuts: Vec<String>,
     pub(super) withheld: Vec<Withheld>,
+    /// Whether it repeats its prompt or the text it is about.
+    pub(super) is_parroted: bool,
 }
 
 /// What the calls of a step need to know about the type of its reply.
@@ -76,6 +78,7 @@ impl<T: Reply> ReplyType for Rules<'_, T> {
             remarks: (self.check)(&reply),
             cuts,
             withheld,
+            is_parroted: false,
         })
     }
 

@@ -105,7 +105,10 @@ impl Calls<'_> {
         let context = json!({ "said": said, "fault": fault, "small": ability == Ability::Small });
         let context = minijinja::Value::from(Serde(context));
         let context = merge_maps([table.quote_context(), context]);
-        let prompt = table.deps.prompts.render("common/rescue", &context)?;
+        let prompt = table
+            .deps
+            .prompts
+            .render("common/rescue", ability, &context)?;
         let (seated, _) = table.seated(seat)?;
         Ok(Request {
             model: model_part(&fast.name).to_owned(),

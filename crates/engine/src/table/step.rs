@@ -55,6 +55,7 @@ pub(super) struct Question<'t> {
     images: Vec<Image>,
     is_last: bool,
     pub(super) toolbox: Option<Toolbox>,
+    pub(super) subject: String,
 }
 
 impl<'t, T: Reply> Ask<'t, T> {
@@ -71,6 +72,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             images: Vec::new(),
             is_last: false,
             toolbox: None,
+            subject: String::new(),
         };
         let rules = Rules::default();
         Self { question, rules }
@@ -134,6 +136,12 @@ impl<'t, T: Reply> Ask<'t, T> {
     /// The seat may call these tools before it replies (M-15).
     pub fn tools(mut self, toolbox: Option<Toolbox>) -> Self {
         self.question.toolbox = toolbox;
+        self
+    }
+
+    /// The text that the reply is about. A small model that repeats it is asked again.
+    pub fn about(mut self, subject: &str) -> Self {
+        subject.clone_into(&mut self.question.subject);
         self
     }
 
@@ -214,6 +222,7 @@ impl Question<'_> {
         let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
         let mut calls = Calls::new(self, reply_type, seat_model, &step, &hash, &sent.json);
+        calls.told = (seated.ability == Ability::Small).then(|| self.told(&request));
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
         let notices = std::mem::take(&mut calls.notices);
@@ -258,18 +267,29 @@ impl Question<'_> {
             self.context.clone(),
             minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
         ]);
-        let prompt = self.table.deps.prompts.render(&self.prompt, &context)?;
-        let message = |text: String, shared| Message {
-            speaker: Speaker::User,
+        let prompts = &self.table.deps.prompts;
+        let prompt = prompts.render(&self.prompt, seated.ability, &context)?;
+        let message = |speaker, text: String, shared| Message {
+            speaker,
             text,
             shared,
             tools: Vec::new(),
         };
+        let example = prompt.example.into_iter().flat_map(|example| {
+            [
+                message(Speaker::User, example.asked, true),
+                message(Speaker::Assistant, example.replied, true),
+            ]
+        });
+        let question = [
+            message(Speaker::User, prompt.shared, true),
+            message(Speaker::User, prompt.own, false),
+        ];
         Ok(Request {
             model: model_part(&seated.model).to_owned(),
             system: prompt.system,
-            messages: [message(prompt.shared, true), message(prompt.own, false)]
-                .into_iter()
+            messages: example
+                .chain(question)
                 .filter(|message| !message.text.is_empty())
                 .collect(),
             images: self.images.clone(),
@@ -279,6 +299,12 @@ impl Question<'_> {
             max_output_tokens: seated.seat.max_output_tokens,
             seed: seed_for(self.table.setup.seed, &self.step()),
         })
+    }
+
+    /// What a reply must not repeat: the prompt without its quotes. A conclusion may repeat what a seat said.
+    fn told(&self, request: &Request) -> String {
+        let texts: Vec<&str> = request.texts().collect();
+        self.table.quote_tag.outside(&texts.join("\n"))
     }
 
     fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Arc<FinishedStep>>, Halt> {

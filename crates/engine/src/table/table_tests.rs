@@ -7,7 +7,7 @@ use crate::event::State;
 use crate::journal::{JournalError, Keyed, MemoryJournal};
 use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
-use crate::scripted::{CUT, Scripted, deps, good_script, setup};
+use crate::scripted::{CUT, Scripted, deps, good_script, setup, setup_with};
 use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
@@ -732,4 +732,52 @@ async fn c08_a_changed_request_before_the_failure_is_a_drift() {
     let ask = table.ask::<Opening>("proposer", "propose").in_round(1);
     let halt = ask.prompt("dialectic/propose", other).send().await;
     assert!(matches!(halt, Err(Halt::Drift { .. })));
+}
+
+/// A small model that repeats its prompt is asked once more, with the same prompt and another seed: its reply and a reproach would
+/// only be repeated too. A second parroted reply is kept with a remark. Other models are not checked.
+#[tokio::test]
+async fn c05_a_parroted_reply_of_a_small_model_is_sent_back_once() {
+    const QUESTION: &str = "Should we put a queue in front of the database this year?";
+    let parroted = json!({ "answer": QUESTION, "assumptions": [] }).to_string();
+    let own =
+        json!({ "answer": "A queue smooths the bursts of every morning.", "assumptions": [] });
+    for (ability, second, calls, kept, remarks) in [
+        (
+            Ability::Small,
+            own.to_string(),
+            2,
+            "A queue smooths the bursts of every morning.",
+            0,
+        ),
+        (Ability::Small, parroted.clone(), 2, QUESTION, 1),
+        (Ability::Full, own.to_string(), 1, QUESTION, 0),
+    ] {
+        let (first, second) = (parroted.clone(), second);
+        let model = Scripted::new(move |_: &Request, before| {
+            Ok(if before == 0 {
+                first.clone()
+            } else {
+                second.clone()
+            })
+        });
+        let rules = crate::protocols::dialectic::Rules::new(3, 5, 8).unwrap();
+        let setup = setup_with(QUESTION, ability, &rules);
+        let deps = deps(&model, Arc::<MemoryJournal>::default());
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        let context = json!({ "question": QUESTION, "templates": [] });
+        let ask: Ask<'_, Opening> = table.ask("proposer", "propose");
+        let ask = ask.in_round(1).prompt("dialectic/propose", context);
+        let turn = ask.send().await.unwrap().unwrap();
+        assert_eq!(
+            (turn.reply.answer.as_str(), turn.remarks.len()),
+            (kept, remarks)
+        );
+        let heard = model.heard();
+        assert_eq!(heard.len(), calls);
+        if let [first, again] = heard.as_slice() {
+            assert_eq!(first.messages, again.messages);
+            assert_ne!(first.seed, again.seed);
+        }
+    }
 }

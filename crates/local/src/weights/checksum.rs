@@ -61,15 +61,27 @@ pub(super) fn verify(
     file: &File,
     on_bytes: &mut dyn FnMut(u64),
 ) -> Result<(), WeightsError> {
-    if let Some(record) = read_record(path)
+    verify_recorded(path, &record_path(path), file, on_bytes)
+        .map_err(|error| quarantine(error, path, path))
+}
+
+/// Verifies a file by the record or by hashing it, and then writes the record.
+pub(super) fn verify_recorded(
+    path: &Path,
+    record: &Path,
+    file: &File,
+    on_bytes: &mut dyn FnMut(u64),
+) -> Result<(), WeightsError> {
+    let state = state_of(path).map_err(io_error("read", path))?;
+    if let Some(record) = read_record(record)
         && record.sha256 == file.sha256
-        && record.state == state_of(path).map_err(io_error("read", path))?
+        && record.state == state
     {
         return Ok(());
     }
     let found = of_file(path, on_bytes)?;
-    compare(path, file.sha256, &found).map_err(|error| quarantine(error, path, path))?;
-    record_verified(path, file.sha256)
+    compare(path, file.sha256, &found)?;
+    write_record(record, file.sha256, &state)
 }
 
 /// Moves a wrong file to `TARGET.bad`, or `TARGET.bad-2` and so on if that exists, and adds the path to the error.
@@ -99,13 +111,16 @@ pub(super) fn quarantine(error: WeightsError, file: &Path, target: &Path) -> Wei
 
 pub(super) fn record_verified(path: &Path, sha256: &str) -> Result<(), WeightsError> {
     let state = state_of(path).map_err(io_error("read", path))?;
-    let record = record_path(path);
-    let folder = path.parent().unwrap_or(Path::new("."));
+    write_record(&record_path(path), sha256, &state)
+}
+
+fn write_record(record: &Path, sha256: &str, state: &FileState) -> Result<(), WeightsError> {
+    let folder = record.parent().unwrap_or(Path::new("."));
     let result = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
         writeln!(file, "{sha256} {} {}", state.bytes, state.modified)?;
-        file.persist(&record).map_err(|error| error.error)
+        file.persist(record).map_err(|error| error.error)
     });
-    result.map(drop).map_err(io_error("write", &record))
+    result.map(drop).map_err(io_error("write", record))
 }
 
 struct Record {
@@ -120,8 +135,8 @@ struct FileState {
     modified: u128,
 }
 
-fn read_record(path: &Path) -> Option<Record> {
-    let text = fs::read_to_string(record_path(path)).ok()?;
+fn read_record(record: &Path) -> Option<Record> {
+    let text = fs::read_to_string(record).ok()?;
     let mut words = text.split_whitespace();
     Some(Record {
         sha256: words.next()?.to_owned(),

@@ -20,7 +20,7 @@ use super::super::home::{
     CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title,
 };
 use super::super::routes::{frame, page, redirect_to_debate};
-use crate::estimate::UsageEstimate;
+use crate::estimate::{self, UsageEstimate};
 use crate::failure::{Failure, Fault};
 use crate::format::short;
 use crate::models::{Discovery, discover_within};
@@ -33,8 +33,6 @@ use crate::store::{self, Created, Filter, TokenLimits};
 
 /// Limit on the time that a page waits for the providers' lists of models.
 pub(super) const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
-/// Number of earlier debates that an estimate is based on.
-const ESTIMATE_SAMPLE: u32 = 5;
 const RECENT_DEBATES: u32 = 5;
 const MAX_MODELS_PER_PROVIDER: usize = 60;
 
@@ -189,7 +187,7 @@ async fn cast_options(
     let earlier = Filter {
         state: Some(DebateState::Complete),
         token: caller.only(),
-        limit: ESTIMATE_SAMPLE,
+        limit: estimate::SAMPLE,
         ..Filter::default()
     };
     let names = protocols::names();

@@ -93,7 +93,9 @@ impl ReplyChecker<'_> {
         if let Some(fault) = stance::check(self.seat.stance, reply.stance).filter(|_| is_asked) {
             faults.add("stance", format!("{fault}."));
         }
-        if reply.vote == Vote::Blocker && is_blank(reply.blocker.as_deref()) {
+        // Small models are not asked for the reason of their vote.
+        let is_asked = self.seat.ability == Ability::Full;
+        if is_asked && reply.vote == Vote::Blocker && is_blank(reply.blocker.as_deref()) {
             faults.add(
                 "vote",
                 "the BLOCKER does not say what must change first. Say it in `blocker`.".into(),

@@ -151,7 +151,7 @@ fn round_of(request: &Request) -> u32 {
 
 /// Whether the prompt is the one for small models.
 fn is_small(request: &Request) -> bool {
-    text_of(request).contains("Write JSON with these fields")
+    text_of(request).starts_with("Question: Is it better to drink tea or coffee")
 }
 
 /// The reply of a small model, with the properties that it is asked for and no others.

@@ -1,6 +1,7 @@
 //! The turns of seats: contributions, blind votes, the safety evaluation and the conclusion.
 
 use futures::future::join;
+use roundtable_core::labels::Label;
 use roundtable_core::verification::{HIGH_STAKES, Stakes, UNIVERSAL};
 use serde_json::{Value, json};
 
@@ -15,6 +16,9 @@ use crate::mode::{Estimates, SpeakingOrder, Stances, Visibility};
 use crate::model::Ability;
 use crate::safety::Alarm;
 use crate::table::{Halt, Table, Turn, all};
+
+/// The labels of claims that need no citation.
+const UNCITED: [Label; 2] = [Label::Infer, Label::Assume];
 
 /// Asks the groups of a round in the mode's order, the seats of a group in parallel. If round 1 is not blind, blind votes are
 /// taken at the same time.
@@ -71,11 +75,19 @@ async fn speak(
             .filter(|enhanced| enhanced.rules.wants_evidence())
             .map(|enhanced| &enhanced.ledger),
     };
-    let ask = omitted_properties(rules, me.ability)
+    let mut ask = omitted_properties(rules, me.ability)
         .into_iter()
         .fold(table.ask(seat, "speak"), |ask, property| {
             ask.without(property)
         });
+    if me.ability == Ability::Small {
+        // Without references there is nothing to cite, and a FACT needs a citation.
+        ask = ask.choices(
+            "label",
+            UNCITED.map(|label| label.name().to_owned()).to_vec(),
+        );
+        ask = ask.choices("citations", vec![String::new()]);
+    }
     ask.in_round(round)
         .prompt(
             "modes/speak",

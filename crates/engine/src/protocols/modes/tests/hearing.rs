@@ -361,19 +361,17 @@ async fn m16_small_models_are_asked_to_answer_others() {
     });
     let setup = setup_of(&rules("socratic", 2), 3, Ability::Small);
     play_to_end(setup, &model, &Arc::default()).await;
+    let own = |request: &Request| request.messages.last().unwrap().text.clone();
     let asked: Vec<bool> = contributions(&model)
         .iter()
-        .map(|request| text_of(request).contains("Which claim of another seat"))
+        .map(|request| own(request).contains("Which claim of another seat"))
         .collect();
     assert_eq!(asked, [false, true, true, true, true, true]);
     for request in contributions(&model) {
-        let instructions = request.messages[1]
-            .text
-            .rsplit("## What to do")
-            .next()
-            .unwrap();
-        assert!(tokens::count(instructions) <= 200, "{instructions}");
-        assert!(size(&request) <= 2800);
+        let own = own(&request);
+        let instructions = own.rsplit("You are the").next().unwrap();
+        assert!(tokens::count(instructions) <= 100, "{instructions}");
+        assert!(size(&request) <= 1500);
     }
 }
 
