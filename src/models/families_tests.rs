@@ -247,6 +247,29 @@ fn c04_a_server_with_many_vendors_has_many_families() {
     assert_eq!(["gpt", "claude", "gemini"].to_vec(), families, "{found:?}");
 }
 
+/// C-04: the vendors behind one key of an aggregator are families, in the order of its preset.
+#[test]
+fn c04_the_vendors_behind_one_key_are_families() {
+    let config = Config::parse("", None, &Environment::default()).unwrap();
+    let list = listed(&[
+        "x-ai/grok-4",
+        "google/gemini-3.1-pro-preview",
+        "meta-llama/llama-3.1-405b-instruct",
+        "anthropic/claude-sonnet-4.5",
+        "openai/gpt-5.5",
+        "openai/gpt-5.5-pro",
+    ]);
+    let found = suited(&config.providers["openrouter"], Tier::Deliberate, &list);
+    let found: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
+    let expected = [
+        "anthropic/claude-sonnet-4.5",
+        "openai/gpt-5.5",
+        "google/gemini-3.1-pro-preview",
+        "x-ai/grok-4",
+    ];
+    assert_eq!(expected.to_vec(), found);
+}
+
 /// C-04: the families of an Ollama server, without models that are much smaller than the largest.
 #[test]
 fn c04_the_families_of_an_ollama_server_are_those_of_comparable_size() {

@@ -179,6 +179,11 @@ fn c04_the_families_are_named_before_the_debate_and_after_it() {
     let note = "3 model families: claude (proposer, judge); gemini (skeptic); gpt (synthesizer)";
     run.expect(0, &[note]);
     assert_eq!(2, flat(&run.err).matches(note).count(), "{}", run.err);
+    let found = self::run(&home, &["models", "--json"]).json();
+    for (provider, family, _) in vendors.all() {
+        let model = found["families"][family][0].as_str().unwrap();
+        assert!(model.starts_with(provider), "{found}");
+    }
     for format in ["md", "html", "json", "yaml"] {
         let exported = home.run(&["export", "last", "--format", format]);
         assert!(
