@@ -154,7 +154,19 @@ async fn decide(
     }
     let (models, test) = choose(app, args, found.as_ref(), prompt.as_deref_mut()).await?;
     let edit = edit(app, args, given, &models)?;
-    let writes_file = if edit.is_empty() {
+    let families = found
+        .as_ref()
+        .map(|found| found.families_of_default(&models));
+    let writes_file = if let Some(families) = families.filter(|families| families.len() > 1) {
+        let families = families.join(", ");
+        note(
+            args,
+            &format!(
+                "Nothing to write: seats get models of different families ({families}). A model in the file would take every seat."
+            ),
+        );
+        false
+    } else if edit.is_empty() {
         let path = app.environment.shown(edit.path());
         note(args, &format!("{path} names this model already."));
         false

@@ -148,7 +148,7 @@ async fn seats_of_ask(
 }
 
 /// The families that can take seats, each with its models.
-fn families(found: &Discovery) -> BTreeMap<&str, BTreeSet<String>> {
+pub(super) fn families(found: &Discovery) -> BTreeMap<&str, BTreeSet<String>> {
     let mut families: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for offer in &found.offers {
         let models = families.entry(&offer.family).or_default();

@@ -430,3 +430,22 @@ fn c04_casts_pin_prefer_and_forbid() {
     run(&home, &["ask", QUESTION])
         .expect(2, &["dialectic.toml", "judges the unknown seat 'nobody'"]);
 }
+
+/// C-04: `init` names no model where several families would share the seats, unless the user chooses one.
+#[test]
+fn c04_init_keeps_the_families_of_several_providers() {
+    let vendors = Vendors::start();
+    let config = vendors.config("");
+    let home = home(&config);
+    let kept = run(&home, &["init", "--yes", "--no-test"]);
+    kept.expect(0, &["different families (claude, gemini, gpt)"]);
+    let file = || std::fs::read_to_string(home.path().join("roundtable.toml")).unwrap();
+    assert_eq!(file(), config);
+    let chosen = ["init", "--yes", "--no-test", "--model", "openai:gpt-9"];
+    run(&home, &chosen).expect(0, &[]);
+    assert!(
+        file().contains("deliberate = \"openai:gpt-9\""),
+        "{}",
+        file()
+    );
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::display::wrap;
 use super::super::output::{self, BOLD, painted};
-use super::super::pull;
+use super::super::{models, pull};
 use super::choice::same_for_both;
 use super::prompt::{Prompt, Stop};
 use super::typical_debate;
@@ -179,6 +179,13 @@ impl Found {
         let has_default = self.discovery.deliberate.is_some();
         let default = self.choices.first().filter(|_| has_default);
         default.ok_or_else(|| self.no_model())
+    }
+
+    /// The families that share the seats if nothing is configured. Empty if another model than the default was chosen.
+    pub(super) fn families_of_default(&self, chosen: &TierModels) -> Vec<&str> {
+        let is_default = self.default().is_ok_and(|default| default == chosen);
+        let families = models::families(&self.discovery).into_keys();
+        families.filter(|_| is_default).collect()
     }
 
     fn no_model(&self) -> Failure {
