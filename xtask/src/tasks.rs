@@ -12,10 +12,10 @@ use crate::probe::run_captured;
 use crate::requirements::Purpose;
 use crate::{clients, dependencies, dist, install, log, other_models};
 
-const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
+const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about two minutes";
 
-const FULL_BUILD: &str = "the first build takes about 15 minutes on two cores, most of it for the embedded model; later ones a minute";
-const SLIM_BUILD: &str = "the first build takes about 6 minutes on two cores; later ones a minute";
+const FULL_BUILD: &str = "the first build takes about 7 minutes on two cores; later ones a minute";
+const SLIM_BUILD: &str = "the first build takes about 5 minutes on two cores; later ones a minute";
 
 /// Runs a task. Missing requirements are logged.
 pub(crate) fn run(task: Task) -> ExitCode {
