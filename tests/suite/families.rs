@@ -217,9 +217,9 @@ fn c04_the_api_and_the_page_name_the_families() {
     );
 }
 
-/// C-04: with one provider all seats share its model, as before, and the result says what that is known to do.
+/// C-04, B-11: with one provider all seats share its model, as before, and the result says what that is known to do.
 #[test]
-fn c04_with_one_provider_the_result_says_that_all_share_a_family() {
+fn b11_with_one_provider_the_result_says_that_all_share_a_family() {
     let server = serving(&["claude-sonnet-9", "claude-sonnet-8", "claude-haiku-9"]);
     let home = home(&(section("anthropic", &server.url(), "") + FAST));
     let record = ask(&home);

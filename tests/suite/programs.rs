@@ -340,8 +340,9 @@ fn calls(home: &Home) -> usize {
     calls.unwrap_or_default().lines().count()
 }
 
+/// B-12
 #[test]
-fn a_program_debates_beside_a_hosted_model() {
+fn b12_a_program_debates_beside_a_hosted_model() {
     let server = Server::good();
     let home = mixed_home(&server, "");
     let run = run(&home, &["ask", QUESTION, "--json"]);
