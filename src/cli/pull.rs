@@ -32,12 +32,13 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let report = reporter(true);
-    app.local.ready_embedder(report.clone()).await?;
+    // The model first: an unknown name is an error before anything is downloaded.
     let model = if args.embedder_only {
         None
     } else {
-        Some(app.local.pull_model(&args.model, report).await?)
+        Some(app.local.pull_model(&args.model, report.clone()).await?)
     };
+    app.local.ready_embedder(report).await?;
     if args.json {
         output::json(&json!({ "embedder": "local:all-MiniLM-L6-v2", "model": model }))?;
     } else {

@@ -209,6 +209,14 @@ fn c04_without_any_model_the_error_suggests_alternatives() {
         .expect(4, &["ANTHROPIC_API_KEY", "Ollama"]);
 }
 
+/// An unknown name is an error before anything is downloaded.
+#[test]
+fn pull_rejects_an_unknown_model_first() {
+    let home = Home::empty();
+    home.run(&["pull", "--model", "Nope"])
+        .expect(4, &["unknown embedded model 'Nope'"]);
+}
+
 /// M-01: the embedded model is too small to argue, so steps may fail. The mode still completes and lists the failed steps.
 #[test]
 fn m01_every_mode_runs_on_the_embedded_model() {
