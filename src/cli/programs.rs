@@ -1,10 +1,10 @@
 //! Command-line agents as providers: `roundtable config enable` and `disable`, and the list of `roundtable models`.
 
-use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::stdin_lines::confirm;
 use super::{config, output};
 use crate::app_context::AppContext;
 use crate::config::{ProgramPreset, add_preset, default_path, find_program, remove_preset};
@@ -34,7 +34,7 @@ pub(super) fn enable(
             preset.cost
         ));
     }
-    if !yes && !confirmed()? {
+    if !yes && !confirm("Enable it?", "enable it")? {
         output::note("Nothing changed.");
         return Ok(());
     }
@@ -95,21 +95,6 @@ fn find(name: &str) -> Result<&'static ProgramPreset, Failure> {
             ProgramPreset::names()
         ))
     })
-}
-
-fn confirmed() -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "cannot ask for confirmation: standard input is not a terminal. Add --yes to enable it",
-        ));
-    }
-    output::stream("Enable it? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::other(format!("cannot read standard input: {error}")))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// The command-line agents that are installed here or enabled. They are never chosen by themselves.

@@ -1,8 +1,8 @@
 //! `roundtable rm`
 
-use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
+use super::stdin_lines::confirm;
 use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
@@ -48,19 +48,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 pub(super) fn confirmed(count: usize) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "cannot ask for confirmation: standard input is not a terminal. Add --yes to delete",
-        ));
-    }
-    output::stream(&format!(
-        "Delete {}? This cannot be undone. [y/N] ",
-        counted(count, "debate")
-    ));
-    let mut answer = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::other(format!("cannot read standard input: {error}")))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let debates = counted(count, "debate");
+    let question = format!("Delete {debates}? This cannot be undone.");
+    confirm(&question, "delete")
 }
