@@ -141,16 +141,13 @@ pub fn choose(items: &[Item], budget: u64, limit: u64) -> Vec<Detail> {
     let mut chosen = Chosen::least(items);
     let mut newest_first: Vec<usize> = (0..items.len()).collect();
     newest_first.sort_by_key(|&index| std::cmp::Reverse((items[index].round, index)));
-    if chosen.total > limit {
-        chosen.reduce_to_ids(&newest_first, limit);
-    } else {
-        for (is_meant, detail) in PASSES {
-            for &index in newest_first
-                .iter()
-                .filter(|&&index| is_meant(&items[index]))
-            {
-                chosen.raise(index, detail, budget);
-            }
+    chosen.reduce_to_ids(&newest_first, limit);
+    for (is_meant, detail) in PASSES {
+        for &index in newest_first
+            .iter()
+            .filter(|&&index| is_meant(&items[index]))
+        {
+            chosen.raise(index, detail, budget);
         }
     }
     chosen.details

@@ -171,13 +171,22 @@ fn m12_old_and_settled_items_are_shortened_first() {
     ];
     let chosen = |budget| choose(&items, budget, budget);
     assert_eq!(chosen(30), [Gone, Gone, Least, Least, Least]);
-    assert_eq!(chosen(29), [Gone, Gone, Id, Least, Least]);
+    assert_eq!(chosen(29), [Gone, Gone, Id, Least, Brief]);
+    assert_eq!(chosen(27), [Gone, Gone, Id, Least, Least]);
     assert_eq!(chosen(19), [Gone, Gone, Id, Id, Least]);
     assert_eq!(chosen(80), [Gone, Gone, Brief, Brief, Full]);
     assert_eq!(chosen(95), [Gone, Gone, Brief, Short, Full]);
     assert_eq!(chosen(125), [Gone, Brief, Short, Short, Full]);
     assert_eq!(chosen(140), [Gone, Least, Short, Full, Full]);
     assert_eq!(chosen(250), [Full; 5]);
+}
+
+/// M-16: above the hard limit, too, a longer text that costs nothing is shown.
+#[test]
+fn m16_a_step_without_cost_is_taken_above_the_limit() {
+    let mut blocker = item(Group::Blocker, 1);
+    blocker.tokens.brief = blocker.tokens.least;
+    assert_eq!(choose(&[blocker], 5, 5), [Brief]);
 }
 
 /// M-16: a claim that cannot bring its evidence along is shown without naming it.
