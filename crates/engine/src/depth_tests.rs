@@ -1,9 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::event::Setup;
 use crate::protocol::AnyProtocol;
 use crate::protocols::{Councils, Dialectic, Forecast, Modes, Panel};
-use crate::scripted::rules_at;
+use crate::scripted::{rules_at, setup};
 
 /// Each protocol with the least input that it needs.
 fn protocols() -> [(&'static dyn AnyProtocol, Value); 5] {
@@ -116,6 +117,17 @@ fn b13_explicit_rules_win() {
         }
         assert!(rules.get("brief").is_none() && rules.get("is_scored").is_none());
     }
+}
+
+/// B-13: a debate of normal depth is stored as in versions without depths, and one of those has normal depth.
+#[test]
+fn b13_normal_depth_is_not_stored() {
+    let mut setup = setup("Why?");
+    let stored = json!(setup);
+    assert!(stored.get("depth").is_none(), "{stored}");
+    assert_eq!(serde_json::from_value::<Setup>(stored).unwrap(), setup);
+    setup.depth = Depth::Quick;
+    assert_eq!(json!(setup)["depth"], "quick");
 }
 
 /// B-13: a whole forecast request keeps its own number of rounds.
