@@ -44,6 +44,7 @@ pub(crate) fn setup() -> Setup {
         embedder: None,
         program: "0.1.0".into(),
         notices: Vec::new(),
+        depth: roundtable_engine::depth::Depth::Normal,
     }
 }
 
@@ -170,6 +171,7 @@ pub(crate) fn transcript(entries: &[Entry]) -> Transcript {
 /// A report with all blocks, chart types and tones.
 pub(crate) fn report() -> Report {
     Report {
+        verdict: None,
         answer: Some(
             "Use **REST** with an OpenAPI description for the first release, with one batched read endpoint.\n\n\
              ## Confidence: 7/10\n\nThe query patterns are measured on one month only."

@@ -121,6 +121,7 @@ impl TestServer {
             embedder: None,
             program: "0.1.0".into(),
             notices: Vec::new(),
+            depth: roundtable_engine::depth::Depth::Normal,
         };
         let request = CreateRequest::default();
         let created = self

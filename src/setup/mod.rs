@@ -14,6 +14,7 @@ use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
+use roundtable_engine::depth::Depth;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
@@ -47,6 +48,7 @@ pub(crate) struct DebateSpec {
     pub models: Models,
     /// The protocol's input, as JSON.
     pub input: Value,
+    pub depth: Depth,
     pub budget: Budget,
     pub seed: Option<u64>,
     /// Files that the seats may search.
@@ -71,6 +73,7 @@ impl DebateSpec {
             cast: None,
             models: Models::default(),
             input: json!(input),
+            depth: Depth::default(),
             budget: Budget::default(),
             seed: None,
             sources: Vec::new(),
@@ -119,6 +122,7 @@ pub(crate) async fn prepare(
     };
     let DebateSpec {
         protocol,
+        depth,
         budget,
         seed,
         models,
@@ -136,6 +140,7 @@ pub(crate) async fn prepare(
         question: spec.question,
         cast: spec.cast,
         sources: spec.sources,
+        depth,
     };
     let plan = beside_runtime(|| protocol.validate(spec.input, request, context));
     let plan = plan.map_err(Failure::refused)?;
@@ -181,6 +186,7 @@ pub(crate) async fn prepare(
         embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
+        depth,
     };
     if let Some(seating) = families::seating(&setup).filter(|seating| seating.families > 1) {
         (progress.say)(&seating.note);

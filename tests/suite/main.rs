@@ -15,6 +15,7 @@ mod cli_texts;
 mod clients;
 mod commands;
 mod contract;
+mod cost;
 mod crashes;
 mod data;
 mod debate;

@@ -7,6 +7,7 @@ pub mod budget;
 pub mod cast;
 pub mod context;
 pub mod data;
+pub mod depth;
 pub mod embedder;
 pub mod envelope;
 pub mod event;

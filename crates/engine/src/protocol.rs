@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
+use crate::depth::Depth;
 use crate::event::{End, Entry, Millis, State};
 use crate::journal::JournalError;
 use crate::report::{Report, Section};
@@ -49,6 +50,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn domain(_: &Self::Input) -> Option<Domain> {
         None
     }
+
+    /// What a depth means for this protocol: sets what the caller has left open. [`Depth::Normal`] changes nothing.
+    fn at_depth(input: Self::Input, depth: Depth) -> Self::Input;
 
     /// Checks a request and fills in defaults. Reports everything that is wrong with it at once.
     fn validate(
@@ -110,6 +114,7 @@ pub struct Request {
     pub question: String,
     pub cast: Option<CastChoice>,
     pub sources: Vec<Source>,
+    pub depth: Depth,
 }
 
 /// Everything a protocol is given next to a request: data files, limits, configuration, results of earlier debates.
@@ -327,7 +332,7 @@ impl<P: Protocol> AnyProtocol for P {
             return Err(vec![Fault::new("/sources", message)]);
         }
         let plan = match read_input::<P>(&input) {
-            Ok(input) => P::validate(input, request, context)?,
+            Ok(input) => P::validate(P::at_depth(input, request.depth), request, context)?,
             // The rest of the request is checked too, with default input.
             Err(mut faults) => {
                 let others = P::validate(P::Input::default(), request, context);

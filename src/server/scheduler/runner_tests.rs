@@ -39,6 +39,7 @@ fn prepared(context: &AppContext) -> PreparedDebate {
         embedder: None,
         program: "test".into(),
         notices: Vec::new(),
+        depth: roundtable_engine::depth::Depth::Normal,
         seats: cast
             .seats
             .iter()

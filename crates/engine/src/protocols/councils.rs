@@ -29,6 +29,7 @@ pub use scorecard::{DimensionResult, JudgeScore, ScoreBasis};
 pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
+use crate::depth::Depth;
 use crate::event::{End, Entry, Words};
 use crate::protocol::{Context, Fault, Plan, Protocol, Request};
 use crate::reply;
@@ -54,6 +55,10 @@ impl Protocol for Councils {
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,
@@ -130,8 +135,10 @@ async fn run_phases(
         deliberation.person = table.interlude("exchange").await?;
         exchange(table, rules, deliberation).await?;
     }
-    deliberation.person = table.interlude("critic").await?;
-    deliberation.critique = criticise(table, rules, deliberation).await?;
+    if rules.mode != Mode::Quick {
+        deliberation.person = table.interlude("critic").await?;
+        deliberation.critique = criticise(table, rules, deliberation).await?;
+    }
     deliberation.person = table.interlude("synthesis").await?;
     deliberation.synthesis = synthesise(table, rules, deliberation).await?;
     Ok(())
@@ -406,7 +413,7 @@ async fn synthesise(
 fn last_round(rules: &Rules) -> u32 {
     match rules.mode {
         Mode::Full => 2,
-        Mode::Fast => 1,
+        Mode::Fast | Mode::Quick => 1,
     }
 }
 

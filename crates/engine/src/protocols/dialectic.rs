@@ -22,6 +22,7 @@ pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
+use crate::depth::Depth;
 use crate::event::{End, Entry};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
@@ -52,6 +53,10 @@ impl Protocol for Dialectic {
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,

@@ -40,6 +40,7 @@ pub use verdict::Verdict;
 
 use crate::cast::Duty;
 use crate::data::Data;
+use crate::depth::Depth;
 use crate::event::{End, Entry};
 use crate::prompt::given;
 use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
@@ -68,6 +69,10 @@ impl Protocol for Forecast {
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,

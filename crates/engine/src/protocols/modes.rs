@@ -37,6 +37,7 @@ pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;
+use crate::depth::Depth;
 use crate::event::{End, Entry};
 use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request, end_of};
 use crate::reply;
@@ -67,6 +68,10 @@ impl Protocol for Modes {
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,

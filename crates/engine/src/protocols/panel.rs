@@ -18,6 +18,7 @@ pub use verdict::Verdict;
 
 use crate::cast::Part;
 use crate::data::Data;
+use crate::depth::Depth;
 use crate::event::{End, Entry};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, FormField, Plan, Protocol, Request};
@@ -40,6 +41,10 @@ impl Protocol for Panel {
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,
@@ -88,7 +93,7 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     if state.answers().len() < 2 {
         return Ok(Ending::TooFewAnswers);
     }
-    if state.answers().len() >= MIN_RANKED {
+    if rules.ranks && state.answers().len() >= MIN_RANKED {
         state.hear(table.interlude("r2").await?);
         table.round(2, "rankings");
         rank(table, state).await?;

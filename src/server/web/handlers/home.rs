@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::{DataError, DataKind};
+use roundtable_engine::depth::Depth;
 use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
@@ -102,6 +103,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
         cast,
         model: non_empty(&form.model),
         seats: BTreeMap::new(),
+        depth: Depth::named(&form.depth).unwrap_or_default(),
         rules: protocol_input(protocol, data, &form.fields),
         sources: Vec::new(),
         budget: Some(BudgetRequest {
