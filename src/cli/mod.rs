@@ -26,6 +26,7 @@ mod modes;
 mod output;
 mod own_files;
 mod panel;
+mod pool;
 mod post_mortem;
 mod programs;
 mod prompts;
@@ -119,6 +120,8 @@ enum Command {
     Resolve(resolve::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
+    /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
+    Pool(pool::Args),
     /// Record events after a decision
     Track(Box<track::Args>),
     /// Assess how a decision turned out, and learn from it
@@ -252,6 +255,9 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
+    if let Command::Pool(args) = &cli.command {
+        return pool::run(args);
+    }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
@@ -306,6 +312,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Update(args) => update::run(&app, args).await,
+        Command::Pool(args) => pool::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

@@ -38,6 +38,7 @@ mod on_postgres;
 mod ownership;
 mod panel;
 mod paying;
+mod pool;
 mod programs;
 mod requirements;
 mod resume;
