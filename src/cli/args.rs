@@ -26,6 +26,9 @@ pub(crate) struct DebateArgs {
     seed: Option<u64>,
     #[command(flatten)]
     limits: Limits,
+    /// Print what the debate would use, and stop: calls, tokens, money and time
+    #[arg(long)]
+    pub estimate: bool,
     /// Send text to providers even if it contains likely secrets, such as keys and tokens
     #[arg(long)]
     allow_secrets: bool,

@@ -14,6 +14,7 @@ mod debate;
 mod decision_prompt;
 mod display;
 mod doctor;
+mod estimates;
 mod export;
 mod forecast;
 mod init;
@@ -122,6 +123,8 @@ enum Command {
     Calibration(calibration::Args),
     /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
     Pool(pool::Args),
+    /// Show how many of the last 50 debates used what was estimated
+    Estimates(estimates::Args),
     /// Record events after a decision
     Track(Box<track::Args>),
     /// Assess how a decision turned out, and learn from it
@@ -285,6 +288,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
         Command::Resume(args) => resume::run(&app, args).await,

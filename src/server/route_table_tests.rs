@@ -122,6 +122,7 @@ impl TestServer {
             program: "0.1.0".into(),
             notices: Vec::new(),
             depth: roundtable_engine::depth::Depth::Normal,
+            estimate: None,
         };
         let request = CreateRequest::default();
         let created = self

@@ -3,6 +3,7 @@
 //! A [`DebateSpec`] is the request. [`prepare`] loads what its protocol needs, has the protocol check it, and finds the models;
 //! [`prepare_resume`] does the same for a stored debate. [`open_table`] opens the table of a [`PreparedDebate`].
 
+pub(crate) mod estimate;
 pub(crate) mod limits;
 mod seating;
 pub(crate) mod secrets;
@@ -24,6 +25,7 @@ use roundtable_engine::protocol::{
 use roundtable_engine::protocols;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
+use roundtable_engine::tokens;
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
@@ -130,6 +132,8 @@ pub(crate) async fn prepare(
         policy,
         ..
     } = spec;
+    // The first prompts are counted below.
+    tokens::load_in_background();
     // A broken prompt or template is found before the debate is created.
     app.prompts()?;
     if protocol.needs().library {
@@ -176,7 +180,7 @@ pub(crate) async fn prepare(
     for note in notes {
         (progress.say)(&note);
     }
-    let setup = Setup {
+    let mut setup = Setup {
         protocol: protocol.name().into(),
         question,
         seed: seed.unwrap_or_else(random_seed),
@@ -187,7 +191,12 @@ pub(crate) async fn prepare(
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
         depth,
+        estimate: None,
     };
+    setup.estimate = estimate::of_debate(app, store, protocol, &setup, &seating.models).await?;
+    if let Some(estimate) = &setup.estimate {
+        estimate::check_minimum(&budget, estimate)?;
+    }
     if let Some(seating) = families::seating(&setup).filter(|seating| seating.families > 1) {
         (progress.say)(&seating.note);
     }

@@ -47,6 +47,7 @@ pub(super) fn setup(question: &str) -> Setup {
         program: "0.1.0".into(),
         notices: Vec::new(),
         depth: roundtable_engine::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod convergence;
 pub mod councils;
 pub mod dataset;
 pub mod distinct;
+pub mod estimate;
 pub mod evidence;
 pub mod excerpt;
 pub mod forecast;

@@ -9,6 +9,7 @@ use std::future::Future;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
+use roundtable_core::estimate::Outline;
 use roundtable_core::forecast::Observation;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
@@ -20,7 +21,7 @@ use serde_json::{Map, Value};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
 use crate::depth::Depth;
-use crate::event::{End, Entry, Millis, State};
+use crate::event::{End, Entry, Millis, Setup, State};
 use crate::journal::JournalError;
 use crate::report::{Report, Section};
 use crate::table::{Halt, SeatModel, Table};
@@ -60,6 +61,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Self::Rules>, Vec<Fault>>;
+
+    /// The calls that a debate by these rules will make.
+    fn outline(rules: &Self::Rules, setup: &Setup) -> Outline;
 
     /// Plays the debate to its end. Budget limits end it with the best result so far; other halts are errors.
     fn play<'t>(
@@ -284,6 +288,8 @@ pub trait AnyProtocol: Send + Sync {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Value>, Vec<Fault>>;
+    /// `None` if the rules cannot be read.
+    fn outline(&self, setup: &Setup) -> Option<Outline>;
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>>;
     fn report(&self, entries: &[Entry]) -> Report;
     fn progress(&self, entries: &[Entry]) -> Option<Section>;
@@ -345,6 +351,11 @@ impl<P: Protocol> AnyProtocol for P {
             serde_json::to_value(rules)
                 .map_err(|error| vec![Fault::new(INPUT, format!("cannot be stored: {error}"))])
         }))
+    }
+
+    fn outline(&self, setup: &Setup) -> Option<Outline> {
+        let rules = P::Rules::deserialize(&setup.rules).ok()?;
+        Some(P::outline(&rules, setup))
     }
 
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>> {

@@ -309,6 +309,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         program: "test".into(),
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -40,6 +40,7 @@ fn prepared(context: &AppContext) -> PreparedDebate {
         program: "test".into(),
         notices: Vec::new(),
         depth: roundtable_engine::depth::Depth::Normal,
+        estimate: None,
         seats: cast
             .seats
             .iter()

@@ -56,6 +56,8 @@ pub(crate) struct ProviderModels {
 
 pub(crate) struct HomeView {
     pub problems: Vec<String>,
+    /// What the debate of the form would use, if that was asked for.
+    pub estimate: Option<String>,
     form: StartForm,
     options: FormOptions,
 }
@@ -84,6 +86,7 @@ impl HomeView {
         }
         Self {
             problems: Vec::new(),
+            estimate: None,
             form,
             options,
         }

@@ -8,6 +8,7 @@
 mod council_state;
 mod findings;
 mod input;
+mod outline;
 mod package;
 mod prompt_context;
 mod record;
@@ -18,6 +19,7 @@ mod scorecard;
 mod verdict;
 
 use roundtable_core::councils::{BiasFigures, bias_figures};
+use roundtable_core::estimate::Outline;
 use serde_json::Value;
 
 pub use input::Input;
@@ -30,7 +32,7 @@ pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::depth::Depth;
-use crate::event::{End, Entry, Words};
+use crate::event::{End, Entry, Setup, Words};
 use crate::protocol::{Context, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
@@ -66,6 +68,10 @@ impl Protocol for Councils {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

@@ -11,6 +11,7 @@ mod debate;
 mod extras;
 mod facts;
 mod input;
+mod outline;
 mod preview;
 mod prompt_inputs;
 mod remarks;
@@ -23,6 +24,7 @@ mod rules;
 mod text_budget;
 mod verdict;
 
+use roundtable_core::estimate::Outline;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
@@ -41,7 +43,7 @@ pub use verdict::Verdict;
 use crate::cast::Duty;
 use crate::data::Data;
 use crate::depth::Depth;
-use crate::event::{End, Entry};
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
 use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
@@ -80,6 +82,10 @@ impl Protocol for Forecast {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<crate::protocol::Fault>> {
         input::validate(&input, &request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

@@ -9,6 +9,7 @@ mod decision;
 mod diversity;
 pub mod enhanced;
 mod input;
+mod outline;
 mod panel;
 mod record;
 mod references;
@@ -22,6 +23,7 @@ mod verdict;
 
 use std::ops::ControlFlow;
 
+use roundtable_core::estimate::Outline;
 use roundtable_core::learning::Domain;
 use serde_json::Value;
 
@@ -38,7 +40,7 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;
 use crate::depth::Depth;
-use crate::event::{End, Entry};
+use crate::event::{End, Entry, Setup};
 use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request, end_of};
 use crate::reply;
 use crate::report::{Report, Section};
@@ -79,6 +81,10 @@ impl Protocol for Modes {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

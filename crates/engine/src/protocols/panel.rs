@@ -2,12 +2,14 @@
 //! chair writes the answer. If the blind answers agree and are sure, it stops there unless the full panel is requested.
 
 mod input;
+mod outline;
 mod record;
 mod replies;
 mod report;
 mod state;
 mod verdict;
 
+use roundtable_core::estimate::Outline;
 use serde_json::Value;
 
 pub use input::{Input, Rules};
@@ -19,7 +21,7 @@ pub use verdict::Verdict;
 use crate::cast::Part;
 use crate::data::Data;
 use crate::depth::Depth;
-use crate::event::{End, Entry};
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, FormField, Plan, Protocol, Request};
 use crate::report::Report;
@@ -52,6 +54,10 @@ impl Protocol for Panel {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(&input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

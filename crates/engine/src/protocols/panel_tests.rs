@@ -195,6 +195,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         program: "test".into(),
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -162,6 +162,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         program: "test".into(),
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

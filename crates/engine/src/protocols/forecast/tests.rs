@@ -88,6 +88,7 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
         program: "test".into(),
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

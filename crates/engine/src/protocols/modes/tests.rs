@@ -78,6 +78,7 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         program: "test".into(),
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 
