@@ -30,7 +30,7 @@ pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::event::{End, Entry, Words};
-use crate::protocol::{Context, Fault, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -49,6 +49,8 @@ pub struct Councils;
 impl Protocol for Councils {
     const NAME: &'static str = "councils";
     const TITLE: &'static str = "Judgement";
+    const COMMAND: &'static str = "judge";
+    const SUMMARY: &'static str = "Councils of judges score a text and say why";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
 
@@ -78,6 +80,10 @@ impl Protocol for Councils {
 
     fn record_schema() -> Option<Value> {
         Some(schema())
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        Ok(input::converse(input, said))
     }
 }
 

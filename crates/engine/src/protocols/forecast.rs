@@ -42,7 +42,9 @@ use crate::cast::Duty;
 use crate::data::Data;
 use crate::event::{End, Entry};
 use crate::prompt::given;
-use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{
+    Context, Conversation, FormField, Needs, Plan, Protocol, Request, Variant,
+};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
@@ -59,6 +61,8 @@ pub struct Forecast;
 impl Protocol for Forecast {
     const NAME: &'static str = "forecast";
     const TITLE: &'static str = "Forecast";
+    const COMMAND: &'static str = "forecast";
+    const SUMMARY: &'static str = "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
@@ -96,6 +100,21 @@ impl Protocol for Forecast {
 
     fn form(_: &Data) -> Vec<FormField> {
         input::form()
+    }
+
+    fn variants(_: &Data) -> Vec<Variant<Input>> {
+        vec![Variant {
+            name: Self::COMMAND.to_owned(),
+            summary: Self::SUMMARY.to_owned(),
+            input: input::yes_or_no(),
+        }]
+    }
+
+    fn converse(
+        input: Input,
+        said: Conversation,
+    ) -> Result<(String, Input), Vec<crate::protocol::Fault>> {
+        input::converse(input, said)
     }
 }
 

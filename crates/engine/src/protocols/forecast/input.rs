@@ -9,7 +9,8 @@ use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::protocol::{
-    Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
+    Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
+    excess_tokens, no_images,
 };
 
 /// The rules of a forecast. Anything given next to `request` replaces the request's own value.
@@ -42,6 +43,24 @@ pub struct Input {
 
 fn object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
+}
+
+/// For a question without outcomes.
+pub(super) fn yes_or_no() -> Input {
+    Input {
+        outcomes: Some(vec!["Yes".into(), "No".into()]),
+        ..Input::default()
+    }
+}
+
+/// What was said before becomes notes that every role reads.
+pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+    if let Some(image) = said.images.first() {
+        return Err(vec![no_images(&image.name)]);
+    }
+    let notes: Vec<String> = input.context.into_iter().chain(said.context).collect();
+    let context = (!notes.is_empty()).then(|| notes.join("\n\n"));
+    Ok((said.question, Input { context, ..input }))
 }
 
 pub(super) fn form() -> Vec<FormField> {

@@ -20,7 +20,7 @@ use crate::data::{Data, DataError};
 use crate::mode::{Mode, SpeakingOrder};
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol, Request,
-    SeatModels, check_question,
+    SeatModels, Variant, check_question,
 };
 use crate::tokens;
 
@@ -141,6 +141,23 @@ pub(super) fn form(data: &Data) -> Vec<FormField> {
             kind: FieldKind::Checkbox,
         },
     ]
+}
+
+/// One per mode. A caller that only waits for an answer cannot decide, so the panel does without a person where it may.
+pub(super) fn variants(data: &Data) -> Vec<Variant<Input>> {
+    let modes = Mode::names(data).unwrap_or_default().into_iter();
+    let modes = modes.filter_map(|name| Mode::load(data, &name).ok());
+    modes
+        .map(|mode| Variant {
+            name: format!("{}-{}", Modes::COMMAND, mode.name),
+            summary: mode.summary,
+            input: Input {
+                mode: Some(mode.name),
+                escalation: Some(false),
+                ..Input::default()
+            },
+        })
+        .collect()
 }
 
 pub(super) fn validate(
