@@ -92,11 +92,17 @@ impl Preset {
             return broken("protocol", message);
         }
         let budget = &preset.budget;
-        if let Some(cost) = budget.max_cost.filter(|cost| Money::from_dollars(*cost).is_none()) {
+        if let Some(cost) = budget
+            .max_cost
+            .filter(|cost| Money::from_dollars(*cost).is_none())
+        {
             let message = format!("invalid max_cost {cost}: expected US dollars, such as 0.50");
             return broken("max_cost", message);
         }
-        if let Some(seconds) = budget.max_seconds.filter(|time| !(0.001..=31_536_000.0).contains(time)) {
+        if let Some(seconds) = budget
+            .max_seconds
+            .filter(|time| !(0.001..=31_536_000.0).contains(time))
+        {
             let message = format!("invalid max_seconds {seconds}: expected 0.001 to a year");
             return broken("max_seconds", message);
         }

@@ -42,9 +42,7 @@ use crate::cast::Duty;
 use crate::data::Data;
 use crate::event::{End, Entry};
 use crate::prompt::given;
-use crate::protocol::{
-    Context, Conversation, FormField, Needs, Plan, Protocol, Request, Variant,
-};
+use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
@@ -62,7 +60,8 @@ impl Protocol for Forecast {
     const NAME: &'static str = "forecast";
     const TITLE: &'static str = "Forecast";
     const COMMAND: &'static str = "forecast";
-    const SUMMARY: &'static str = "Roles with different views forecast whether something will happen";
+    const SUMMARY: &'static str =
+        "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
@@ -100,14 +99,6 @@ impl Protocol for Forecast {
 
     fn form(_: &Data) -> Vec<FormField> {
         input::form()
-    }
-
-    fn variants(_: &Data) -> Vec<Variant<Input>> {
-        vec![Variant {
-            name: Self::COMMAND.to_owned(),
-            summary: Self::SUMMARY.to_owned(),
-            input: input::yes_or_no(),
-        }]
     }
 
     fn converse(

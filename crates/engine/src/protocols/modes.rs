@@ -39,7 +39,7 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 use crate::data::Data;
 use crate::event::{End, Entry};
 use crate::protocol::{
-    Context, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
+    Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
 };
 use crate::reply;
 use crate::report::{Report, Section};
@@ -111,6 +111,10 @@ impl Protocol for Modes {
 
     fn variants(data: &Data) -> Vec<Variant<Input>> {
         input::variants(data)
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        input::converse(input, said)
     }
 }
 

@@ -9,7 +9,9 @@ use super::{Councils, Given, Kind, Mode, Package, Rules};
 use crate::cast::Cast;
 use crate::cast::councils::CouncilsSpec;
 use crate::model::Image;
-use crate::protocol::{Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels};
+use crate::protocol::{
+    Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels,
+};
 
 /// The rules of a judgement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -45,22 +45,24 @@ fn object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
 }
 
-/// For a question without outcomes.
-pub(super) fn yes_or_no() -> Input {
-    Input {
-        outcomes: Some(vec!["Yes".into(), "No".into()]),
-        ..Input::default()
-    }
-}
-
-/// What was said before becomes notes that every role reads.
+/// What was said before becomes notes that every role reads. A question without outcomes is one of yes or no.
 pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
     if let Some(image) = said.images.first() {
         return Err(vec![no_images(&image.name)]);
     }
     let notes: Vec<String> = input.context.into_iter().chain(said.context).collect();
     let context = (!notes.is_empty()).then(|| notes.join("\n\n"));
-    Ok((said.question, Input { context, ..input }))
+    let yes_or_no = || vec!["Yes".into(), "No".into()];
+    let outcomes = match input.outcomes {
+        None if input.request.is_none() => Some(yes_or_no()),
+        outcomes => outcomes,
+    };
+    let input = Input {
+        context,
+        outcomes,
+        ..input
+    };
+    Ok((said.question, input))
 }
 
 pub(super) fn form() -> Vec<FormField> {
