@@ -415,7 +415,7 @@ async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
             seq: entries.last().map_or(0, |last| last.seq),
             record: protocols::record(&row.id.to_string(), stamp, &entries)
                 .map(|record| export::shown_record(record, row.state, &entries)),
-            report: protocols::report(&entries),
+            report: protocols::report(&entries).shown_as(row.state),
             row,
         }
     };

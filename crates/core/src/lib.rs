@@ -13,6 +13,7 @@ pub mod councils;
 pub mod dataset;
 pub mod distinct;
 pub mod evidence;
+pub mod excerpt;
 pub mod forecast;
 pub mod forensics;
 pub mod format;

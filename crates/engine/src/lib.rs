@@ -27,6 +27,7 @@ pub mod rules;
 pub mod safety;
 pub mod seating;
 pub mod spent;
+pub mod state;
 pub mod table;
 pub mod tokens;
 pub mod tools;
