@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::new_token::NewToken;
-use super::openai::ChatRequest;
+use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
 use super::{App, off_runtime};
 use crate::config::Limits;
@@ -370,6 +370,7 @@ content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
 content!(ChatRequest);
+content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());
 
 /// A validated body, with its bytes as they were sent.

@@ -18,10 +18,10 @@ const CHAT: &str = "/v1/chat/completions";
 fn reply(request: &Value) -> String {
     let schema = &request["response_format"]["json_schema"]["schema"];
     match schema_name(request).as_str() {
-        "" => "{\"title\": \"Queues\"}".to_owned(),
+        "none" => "{\"title\": \"Queues\"}".to_owned(),
         "verdict" => json!({ "queue": true, "why": "Bursts." }).to_string(),
         "panel_answer" => {
-            let seat = request["messages"].to_string().len();
+            let seat = &request["seed"];
             json!({
                 "answer": format!("A blind answer of {seat} words."),
                 "position": format!("Position {seat}"),
@@ -190,7 +190,12 @@ fn b03_the_extension_says_what_the_panel_said() {
     assert_eq!(extension["unique_insights"], json!([]));
     assert_eq!(extension["blind_spots"][0]["text"], "Nobody treats hiring.");
     assert_eq!(extension["calls"], 9);
-    assert!(extension.as_object().unwrap().contains_key("dissent"));
+    assert_eq!(extension["dissent"].as_array().unwrap().len(), 4);
+    assert!(extension["dissent"][0]["position"].is_string());
+    assert_eq!(extension["badge"]["kind"], "challenged");
+    assert_eq!(extension["headline"], "Use a queue");
+    assert_eq!(extension["confidence"]["value"], 0.75);
+    assert_eq!(extension["changed"]["is_changed"], true);
     assert!(extension.as_object().unwrap().contains_key("cost_usd"));
 }
 
@@ -425,7 +430,7 @@ fn b03_bad_requests_are_refused() {
         ),
         (
             json!({ "response_format": { "type": "xml" } }),
-            "response_format.type",
+            "response_format",
             "invalid_request",
         ),
         (
@@ -492,40 +497,37 @@ fn b03_bad_requests_are_refused() {
 
 #[test]
 fn b03_tokens_are_api_keys() {
-    let home = Home::with_model(&model_server());
+    let (model, gate) = gated("panel_conclusion");
+    let home = Home::with_model(&model);
     let reader = home.token("read");
     let add = |name: &str, more: &[&str]| {
         let args = [&["token", "add", name, "--scope", "run", "--json"], more].concat();
         home.run(&args).json()["token"].as_str().unwrap().to_owned()
     };
-    let ada = add("ada", &["--reach", "own"]);
-    let bob = add("bob", &["--reach", "own"]);
-    let busy = add("busy", &["--max-running", "0"]);
+    let ada = add("ada", &["--own", "--max-running", "1"]);
+    let bob = add("bob", &["--own"]);
+    let expired = add("eve", &["--expires", "1s"]);
     let mut serving = Serving::start(&home, &[]);
     let body = chat("roundtable/panel", &json!({}));
-    for bad in [None, Some("sk-nothing".to_owned())] {
+    thread::sleep(Duration::from_millis(1100));
+    for bad in [None, Some("sk-nothing".to_owned()), Some(expired)] {
         serving.token = bad;
-        error(
-            &serving.post(CHAT, &body),
-            401,
-            "authentication_error",
-            "invalid_api_key",
-        );
-        error(
-            &serving.get("/v1/models"),
-            401,
-            "authentication_error",
-            "invalid_api_key",
-        );
+        let reply = serving.post(CHAT, &body);
+        error(&reply, 401, "authentication_error", "invalid_api_key");
+        let reply = serving.get("/v1/models");
+        error(&reply, 401, "authentication_error", "invalid_api_key");
     }
     serving.token = Some(reader);
     assert_eq!(serving.get("/v1/models").status, 200);
     error(&serving.post(CHAT, &body), 403, "permission_error", "scope");
-    serving.token = Some(busy);
+    serving.token = Some(ada);
+    let first = serving.post_stream(CHAT, &chat("roundtable/panel", &json!({ "stream": true })));
+    Serving::until_asked(&model, "panel_conclusion");
     let quota = serving.post(CHAT, &body);
     error(&quota, 429, "insufficient_quota", "insufficient_quota");
     assert!(quota.header("retry-after").is_some());
-    serving.token = Some(ada);
+    gate.open();
+    assert!(first.last().unwrap().contains("[DONE]"));
     let answer = serving.post(CHAT, &body).json();
     let id = answer["roundtable"]["id"].as_str().unwrap().to_owned();
     assert_eq!(serving.state(&id), "complete");
@@ -966,4 +968,248 @@ fn b03_eight_clients_are_answered_at_once() {
     let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), 8);
     assert!(all < one * 3, "one {one:?}, eight {all:?}");
+}
+
+const RESPONSES: &str = "/v1/responses";
+
+/// The response without streaming, with the whole history or with the id of the response before.
+#[test]
+fn b03_the_responses_api_answers() {
+    let model = model_server();
+    let home = Home::with_model(&model);
+    let serving = Serving::start(&home, &[]);
+    let body = json!({ "model": "roundtable/panel", "input": QUESTION, "metadata": { "a": "b" } });
+    let first = serving.post(RESPONSES, &body).json();
+    assert_eq!(first["object"], "response");
+    assert_eq!(first["status"], "completed");
+    assert_eq!(first["metadata"], json!({ "a": "b" }));
+    let message = &first["output"][0];
+    assert_eq!(message["type"], "message");
+    assert_eq!(
+        message["content"][0]["text"],
+        "Use a queue. STOP Because of bursts."
+    );
+    assert!(first["usage"]["total_tokens"].as_u64().unwrap() > 0);
+    assert_eq!(first["roundtable"]["calls"], 9);
+    // Asked on.
+    let body =
+        json!({ "model": "panel", "input": "And then?", "previous_response_id": first["id"] });
+    let second = serving.post(RESPONSES, &body).json();
+    assert_eq!(second["previous_response_id"], first["id"]);
+    assert_eq!(second["model"], "roundtable/panel");
+    let heard = model.heard().last().unwrap().to_string();
+    for words in [
+        "And then?",
+        "> User: Should we put",
+        "> Assistant: Use a queue.",
+    ] {
+        assert!(heard.contains(words), "'{words}' is not in {heard}");
+    }
+    // As Codex asks, with items and tools that need not be called.
+    let body = json!({
+        "model": "roundtable/panel",
+        "instructions": "You are a coding agent.",
+        "input": [
+            { "type": "message", "role": "developer", "content": [{ "type": "input_text", "text": "Be brief." }] },
+            { "type": "reasoning", "summary": [], "encrypted_content": "x" },
+            { "type": "function_call", "name": "shell", "arguments": "{}", "call_id": "1" },
+            { "type": "function_call_output", "call_id": "1", "output": "a.rs" },
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": QUESTION }] },
+        ],
+        "tools": [{ "type": "function", "name": "shell" }],
+        "tool_choice": "auto",
+        "parallel_tool_calls": false,
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+    });
+    assert_eq!(serving.post(RESPONSES, &body).status, 200);
+    let heard = model.heard().last().unwrap().to_string();
+    for words in [
+        "> You are a coding agent.",
+        "> Be brief.",
+        "> Assistant: calls shell",
+        "> Tool: a.rs",
+    ] {
+        assert!(heard.contains(words), "'{words}' is not in {heard}");
+    }
+    let cut = json!({ "model": "roundtable/panel", "input": QUESTION, "max_output_tokens": 4 });
+    let cut = serving.post(RESPONSES, &cut).json();
+    assert_eq!(cut["status"], "incomplete");
+    assert_eq!(cut["incomplete_details"]["reason"], "max_output_tokens");
+    let format = json!({ "type": "json_schema", "name": "verdict", "schema": {
+        "type": "object", "properties": { "queue": { "type": "boolean" } }, "required": ["queue"],
+    } });
+    let json =
+        json!({ "model": "roundtable/panel", "input": QUESTION, "text": { "format": format } });
+    let json = serving.post(RESPONSES, &json).json();
+    assert_eq!(
+        json["output"][0]["content"][0]["text"],
+        "{\"queue\":true,\"why\":\"Bursts.\"}"
+    );
+}
+
+/// The events in OpenAI's order, numbered without a gap.
+#[test]
+fn b03_the_responses_api_streams_its_events_in_order() {
+    let home = Home::with_model(&model_server());
+    let serving = Serving::start(&home, &[]);
+    let body = json!({ "model": "roundtable/panel", "input": QUESTION, "stream": true });
+    let stream = serving.post_stream(RESPONSES, &body);
+    assert_eq!(stream.status, 200);
+    let events: Vec<Value> = stream
+        .map(|block| {
+            let (name, data) = block.split_once("\ndata: ").unwrap();
+            let data: Value = serde_json::from_str(data).unwrap();
+            assert_eq!(name, format!("event: {}", data["type"].as_str().unwrap()));
+            data
+        })
+        .collect();
+    let mut kinds: Vec<&str> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(event["sequence_number"], index);
+    }
+    kinds.dedup();
+    let expected = [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_summary_part.done",
+        "response.output_item.done",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ];
+    assert_eq!(kinds, expected);
+    let told: String = events
+        .iter()
+        .filter(|event| event["type"] == "response.reasoning_summary_text.delta")
+        .map(|event| event["delta"].as_str().unwrap())
+        .collect();
+    let response = &events.last().unwrap()["response"];
+    assert_eq!(response["output"][0]["summary"][0]["text"], told.as_str());
+    assert_eq!(
+        response["output"][1]["content"][0]["text"],
+        "Use a queue. STOP Because of bursts."
+    );
+    assert!(response["usage"]["total_tokens"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn b03_bad_requests_to_the_responses_api_are_refused() {
+    let home = Home::with_model(&model_server());
+    let serving = Serving::start(&home, &[]);
+    for (more, status, param, code) in [
+        (json!({ "input": [] }), 400, "messages", "invalid_request"),
+        (json!({ "input": 7 }), 400, "input", "invalid_request"),
+        (
+            json!({ "input": [{ "role": "wizard", "content": "x" }] }),
+            400,
+            "input[0].role",
+            "invalid_request",
+        ),
+        (
+            json!({ "background": true }),
+            400,
+            "background",
+            "unsupported_parameter",
+        ),
+        (
+            json!({ "tool_choice": "required" }),
+            400,
+            "tool_choice",
+            "unsupported_parameter",
+        ),
+        (json!({ "model": "gpt-5" }), 404, "model", "model_not_found"),
+        (
+            json!({ "previous_response_id": "resp_0" }),
+            404,
+            "previous_response_id",
+            "previous_response_not_found",
+        ),
+        (
+            json!({ "text": { "format": { "type": "json_schema" } } }),
+            400,
+            "text.format.schema",
+            "invalid_request",
+        ),
+    ] {
+        let mut body = json!({ "model": "roundtable/panel", "input": QUESTION });
+        for (key, value) in more.as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        let reply = serving.post(RESPONSES, &body);
+        let error = error(&reply, status, "invalid_request_error", code);
+        assert_eq!(error["param"], param, "{more}");
+    }
+    assert_eq!(debates(&serving).len(), 0);
+}
+
+/// B-13: `roundtable presets`
+#[test]
+fn b13_presets_are_listed_shown_created_and_checked() {
+    let home = Home::empty();
+    let list = home.run(&["presets"]);
+    assert!(list.out.starts_with("second-opinion"), "{}", list.out);
+    assert!(list.out.contains("(built in)"), "{}", list.out);
+    let shown = home
+        .run(&["presets", "show", "second-opinion", "--json"])
+        .json();
+    assert_eq!(shown["protocol"], "panel");
+    home.run(&["presets", "show", "second-opinon"])
+        .expect(2, &["did you mean 'second-opinion'?"]);
+    home.run(&["presets", "new", "careful"])
+        .expect(0, &["Created", "roundtable/careful"]);
+    home.run(&["presets", "new", "careful"])
+        .expect(2, &["already exists"]);
+    home.run(&["presets", "new", "Not a name"])
+        .expect(2, &["lowercase letters"]);
+    let names: Vec<Value> = home
+        .run(&["presets", "list", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .clone();
+    let names: Vec<&str> = names
+        .iter()
+        .map(|preset| preset["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["careful", "second-opinion"]);
+    let text = "name = \"mine\"\nsummary = \"s\"\nprotocol = \"panel\"\n[rules]\n";
+    home.write("mine.toml", &format!("{text}full = true\n"));
+    home.run(&["presets", "check", "mine.toml"])
+        .expect(0, &["is valid"]);
+    home.write("mine.toml", &format!("{text}ful = true\n"));
+    home.run(&["presets", "check", "mine.toml"]).expect(
+        2,
+        &["mine.toml:5: panel has no rule 'ful'; did you mean 'full'?"],
+    );
+}
+
+/// A repository that was cloned cannot add or replace presets unless its configuration is trusted.
+#[test]
+fn b13_presets_of_an_untrusted_folder_are_ignored() {
+    let home = Home::empty();
+    home.write("repo/roundtable.toml", "[tiers]\n");
+    home.write(
+        "repo/presets/second-opinion.toml",
+        "name = \"second-opinion\"\nsummary = \"Evil\"\nprotocol = \"ask\"\n",
+    );
+    let list = || {
+        let mut command = home.command(&["presets", "list"]);
+        let command = command.current_dir(home.path().join("repo"));
+        crate::harness::finished(command.output().unwrap())
+    };
+    let run = list();
+    assert!(!run.out.contains("Evil"), "{}", run.out);
+    assert!(run.err.contains("presets/ is ignored"), "{}", run.err);
 }

@@ -3,7 +3,9 @@
 use axum::http::StatusCode;
 use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::event::{Entry, State};
-use roundtable_engine::report::Report;
+use roundtable_engine::report::{
+    Badge, Dissent, Report, SeatFailure, VerdictChange, VerdictConfidence,
+};
 use roundtable_engine::table::open_question;
 use roundtable_engine::{protocols, tokens};
 use schemars::JsonSchema;
@@ -40,7 +42,7 @@ pub(super) struct TokenUsage {
 }
 
 /// What a debate has to say beyond its answer.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "RoundtableExtension")]
 pub(in crate::server) struct Extension {
     /// The debate's id, for `/api/v1/debates/{id}`.
@@ -59,8 +61,18 @@ pub(in crate::server) struct Extension {
     partial_coverage: Option<Value>,
     unique_insights: Option<Value>,
     blind_spots: Option<Value>,
-    /// Who disagrees with the answer, and why.
-    dissent: Option<Value>,
+    /// Seats that still disagree with the answer, and why.
+    dissent: Vec<Dissent>,
+    /// Whether the answer was challenged.
+    badge: Option<Badge>,
+    /// The decision in one line, if the protocol has one.
+    headline: Option<String>,
+    confidence: Option<VerdictConfidence>,
+    /// The answer compared with the blind one.
+    changed: Option<VerdictChange>,
+    caveats: Vec<String>,
+    /// Seats that did not answer.
+    failures: Vec<SeatFailure>,
 }
 
 impl From<&Totals> for TokenUsage {
@@ -121,7 +133,8 @@ pub(super) async fn read(
 fn found(row: &DebateRow, entries: &[Entry]) -> Result<(String, Extension), Problem> {
     let stamp = clock::stamp(row.created_at);
     let record = protocols::record(&row.id.to_string(), stamp, entries).unwrap_or_default();
-    let report = protocols::report(entries);
+    let mut report = protocols::report(entries);
+    let verdict = report.verdict.take();
     let reason = record["reason"].as_str().map(str::to_owned);
     let content = content(row, entries, report, reason.as_deref())?;
     let result = &record["result"];
@@ -137,7 +150,19 @@ fn found(row: &DebateRow, entries: &[Entry]) -> Result<(String, Extension), Prob
         partial_coverage: field("partial_coverage"),
         unique_insights: field("unique_insights"),
         blind_spots: field("blind_spots"),
-        dissent: field("dissent"),
+        headline: (verdict.as_ref()).and_then(|verdict| verdict.answer.as_ref()?.headline.clone()),
+        badge: verdict.as_ref().map(|verdict| verdict.badge.clone()),
+        confidence: verdict
+            .as_ref()
+            .and_then(|verdict| verdict.confidence.clone()),
+        changed: verdict.as_ref().and_then(|verdict| verdict.changed.clone()),
+        caveats: verdict
+            .as_ref()
+            .map_or_else(Vec::new, |verdict| verdict.caveats.clone()),
+        failures: verdict
+            .as_ref()
+            .map_or_else(Vec::new, |verdict| verdict.failures.clone()),
+        dissent: verdict.map_or_else(Vec::new, |verdict| verdict.dissent),
     };
     Ok((content, extension))
 }

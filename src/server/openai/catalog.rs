@@ -25,6 +25,11 @@ pub(super) struct Choice {
     pub(super) on_disconnect: OnDisconnect,
 }
 
+/// The id of a model whose prefix may have been left out.
+pub(super) fn full_id(model: &str) -> String {
+    format!("{PREFIX}{}", model.strip_prefix(PREFIX).unwrap_or(model))
+}
+
 /// Every model, by name. Presets that are invalid are left out.
 pub(super) fn all(data: &Data) -> BTreeMap<String, Choice> {
     let mut all = variants(data);

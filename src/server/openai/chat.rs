@@ -2,26 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
-use roundtable_engine::protocol::AnyProtocol;
-use roundtable_engine::protocols;
+use axum::extract::State;
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::access::{Caller, Credential};
 use super::super::problem::Problem;
 use super::super::requests::Sent;
-use super::super::streams::StreamGuard;
 use super::answer::{self, Answer, TokenUsage};
 use super::ask::{self, Ask, Form, Parts, Role, Turn, invalid, json_form, only, unsupported};
-use super::stream::{self, Session, Wire, data};
-use super::{catalog, debate, errors, side_job};
+use super::respond::{Sender, respond};
+use super::stream::{Wire, data};
+use super::{catalog, errors};
 use crate::clock;
 use crate::failure::Fault;
 
@@ -261,53 +256,24 @@ impl ContentPart {
 
 pub(super) async fn complete(
     State(app): State<Arc<App>>,
-    Extension(caller): Extension<Caller>,
-    Extension(credential): Extension<Credential>,
-    headers: HeaderMap,
+    sender: Sender,
     sent: Sent<ChatRequest>,
 ) -> Result<Response, Problem> {
     let Sent { content, bytes } = sent;
     let ask = content.ask()?;
-    let choice = catalog::find(&app.context.data, &ask.model)?;
-    let is_stream = content.stream.unwrap_or(false);
     let options = content.stream_options.as_ref();
-    let mut wire = ChatWire {
+    let wire = ChatWire {
         id: Uuid::new_v4(),
         created: clock::now() / 1000,
-        model: choice.id.clone(),
+        model: catalog::full_id(&ask.model),
         reasoning_key: app.context.config.server.reasoning_key.clone(),
         has_usage: options
             .and_then(|options| options.include_usage)
             .unwrap_or(false),
         metadata: content.metadata,
     };
-    if side_job::is_side_job(&ask.turns) {
-        let answer = side_job::answer(&app, &caller, choice, &ask).await?;
-        return Ok(if is_stream {
-            stream::whole(wire, &answer)
-        } else {
-            Json(wire.completion(answer)).into_response()
-        });
-    }
-    let protocol = protocols::named(&choice.debate.protocol);
-    let mut debate = debate::start(&app, &caller, &headers, &ask, (choice, bytes)).await?;
-    wire.id = debate.id;
-    if !is_stream {
-        debate.wait().await;
-        debate.leave();
-        let answer = answer::read(&app, &caller, debate.id, &ask).await?;
-        return Ok(Json(wire.completion(answer)).into_response());
-    }
-    let guard = StreamGuard::open(&app, &caller, credential, debate.id)?;
-    Ok(stream::follow(Session {
-        app,
-        caller,
-        debate,
-        guard,
-        ask,
-        answer_phase: protocol.map_or("", AnyProtocol::answer_phase),
-        wire,
-    }))
+    let is_stream = content.stream.unwrap_or(false);
+    respond(app, sender, (ask, bytes), is_stream, wire).await
 }
 
 /// The answer of a debate.
@@ -379,28 +345,6 @@ struct ChatWire {
 }
 
 impl ChatWire {
-    fn completion(self, answer: Answer) -> ChatCompletion {
-        ChatCompletion {
-            id: self.chat_id(),
-            object: "chat.completion",
-            created: self.created,
-            model: self.model,
-            choices: vec![ChatChoice {
-                index: 0,
-                message: ChatAnswer {
-                    role: "assistant",
-                    content: answer.content,
-                    refusal: None,
-                },
-                logprobs: None,
-                finish_reason: answer.finish,
-            }],
-            usage: answer.usage.into(),
-            metadata: self.metadata,
-            roundtable: answer.roundtable,
-        }
-    }
-
     fn chat_id(&self) -> String {
         format!("chatcmpl-{}", self.id)
     }
@@ -429,6 +373,34 @@ impl ChatWire {
 const DONE: &str = "data: [DONE]\n\n";
 
 impl Wire for ChatWire {
+    type Whole = ChatCompletion;
+
+    fn begin(&mut self, debate: Uuid) {
+        self.id = debate;
+    }
+
+    fn whole(self, answer: Answer) -> ChatCompletion {
+        ChatCompletion {
+            id: self.chat_id(),
+            object: "chat.completion",
+            created: self.created,
+            model: self.model,
+            choices: vec![ChatChoice {
+                index: 0,
+                message: ChatAnswer {
+                    role: "assistant",
+                    content: answer.content,
+                    refusal: None,
+                },
+                logprobs: None,
+                finish_reason: answer.finish,
+            }],
+            usage: answer.usage.into(),
+            metadata: self.metadata,
+            roundtable: answer.roundtable,
+        }
+    }
+
     fn start(&mut self) -> String {
         data(&self.delta(json!({ "role": "assistant", "content": "" }), None))
     }
@@ -441,7 +413,7 @@ impl Wire for ChatWire {
         data(&self.delta(json!({}), None))
     }
 
-    fn answer(&mut self, answer: &Answer) -> String {
+    fn answer(&mut self, answer: Answer) -> String {
         let mut text = data(&self.delta(json!({ "content": answer.content }), None));
         let mut last = self.delta(json!({}), Some(answer.finish));
         if let Some(extension) = &answer.roundtable {

@@ -14,12 +14,15 @@ mod errors;
 mod fit;
 mod models;
 mod narration;
+mod respond;
+mod responses;
 mod side_job;
 mod stream;
 
 pub(super) use chat::{ChatCompletion, ChatRequest};
 pub(super) use errors::{ErrorBody, render as render_error};
 pub(super) use models::{Model, ModelList};
+pub(super) use responses::{ResponseObject, ResponsesRequest};
 
 use super::route_table::ReachRule::{Nothing, Visible};
 use super::route_table::{Routes, read, run};
@@ -34,4 +37,5 @@ pub(super) fn routes() -> Routes {
         .get("/v1/models", read(Nothing), models::list)
         .get("/v1/models/{*model}", read(Nothing), models::show)
         .post("/v1/chat/completions", run(Visible), chat::complete)
+        .post("/v1/responses", run(Visible), responses::create)
 }

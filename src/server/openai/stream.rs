@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::channel::mpsc::{self, SendError, Sender};
 use futures::{FutureExt, SinkExt, StreamExt, stream};
+use serde::Serialize;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -34,12 +35,17 @@ const PACE: Pace = Pace {
 
 /// The events of one endpoint, as text of an event stream.
 pub(super) trait Wire: Send + 'static {
+    type Whole: Serialize;
+    /// The debate that answers.
+    fn begin(&mut self, debate: Uuid);
+    /// The response without streaming.
+    fn whole(self, answer: Answer) -> Self::Whole;
     fn start(&mut self) -> String;
     fn reasoning(&mut self, text: &str) -> String;
     /// Something that says nothing.
     fn idle(&mut self) -> String;
     /// The answer and the end of the stream.
-    fn answer(&mut self, answer: &Answer) -> String;
+    fn answer(&mut self, answer: Answer) -> String;
     /// The end of a stream without an answer.
     fn failure(&mut self, problem: &Problem) -> String;
 }
@@ -56,7 +62,7 @@ pub(super) struct Session<W> {
 }
 
 /// An answer that is known already.
-pub(super) fn whole(mut wire: impl Wire, answer: &Answer) -> Response {
+pub(super) fn whole(mut wire: impl Wire, answer: Answer) -> Response {
     respond(Body::from(wire.start() + &wire.answer(answer)))
 }
 
@@ -100,9 +106,9 @@ impl<W: Wire> Session<W> {
             Ok(()) => self.answer(&mut out).await?,
             Err(problem) => Err(problem),
         };
-        let text = match &last {
+        let text = match last {
             Ok(answer) => self.wire.answer(answer),
-            Err(problem) => self.wire.failure(problem),
+            Err(problem) => self.wire.failure(&problem),
         };
         out.send(text).await
     }
@@ -176,7 +182,7 @@ async fn is_over(app: &App, id: Uuid) -> bool {
 }
 
 /// One event of the stream.
-pub(super) fn data(json: &impl serde::Serialize) -> String {
+pub(super) fn data(json: &impl Serialize) -> String {
     format!(
         "data: {}\n\n",
         serde_json::to_string(json).unwrap_or_default()

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::operation::{Operation, Response, Schemas, idempotency_key, parameter};
-use crate::server::openai::{ChatCompletion, ChatRequest, Model, ModelList};
+use crate::server::openai::{
+    ChatCompletion, ChatRequest, Model, ModelList, ResponseObject, ResponsesRequest,
+};
 
 /// Instead of a problem document.
 pub(super) fn has_own_errors(path: &str) -> bool {
@@ -46,6 +48,25 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "completeChat",
                 "Debate the last message of a chat",
                 Some(schemas.required::<ChatRequest>()),
+                Response::empty(200, ""),
+            )
+        },
+        Operation {
+            parameters: vec![idempotency_key()],
+            responses: vec![Response {
+                status: 200,
+                description: "The answer; with `stream`, events with the debate as a summary of reasoning, then the answer",
+                content: vec![
+                    ("application/json", schemas.response::<ResponseObject>()),
+                    ("text/event-stream", json!({ "type": "string" })),
+                ],
+            }],
+            errors: &[404, 408, 409, 413, 415, 502],
+            ..Operation::post(
+                "/v1/responses",
+                "createResponse",
+                "Debate the last message of the input",
+                Some(schemas.required::<ResponsesRequest>()),
                 Response::empty(200, ""),
             )
         },
