@@ -29,6 +29,7 @@ mod own_files;
 mod panel;
 mod pool;
 mod post_mortem;
+mod presets;
 mod programs;
 mod prompts;
 mod pull;
@@ -143,6 +144,8 @@ enum Command {
     Modes(modes::Args),
     /// List, show and create casts: who takes part
     Casts(casts::Args),
+    /// List, show and create presets: a debate under a name, for clients that choose a model
+    Presets(presets::Args),
     /// List and print prompts: what the models are told
     Prompts(prompts::Args),
     /// List available models, and which ones would be used
@@ -304,6 +307,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Db(args) => db::run(&app, args).await,
         Command::Templates(args) => templates::run(&app, args).await,
         Command::Modes(args) => modes::run(&app, &args),
+        Command::Presets(args) => presets::run(&app, &args),
         Command::Casts(args) => casts::run(&app, &args),
         Command::Prompts(args) => prompts::run(&app, &args),
         Command::Models(args) => models::run(&app, args).await,

@@ -35,6 +35,7 @@ mod invalid_replies;
 mod judge;
 mod learning;
 mod on_postgres;
+mod openai_api;
 mod ownership;
 mod panel;
 mod paying;

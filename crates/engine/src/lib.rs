@@ -17,6 +17,7 @@ pub mod fallbacks;
 pub mod journal;
 pub mod mode;
 pub mod model;
+pub mod preset;
 pub mod prompt;
 pub mod protocol;
 pub mod protocols;

@@ -40,6 +40,12 @@ pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)
 }
 
+/// The protocol that this command starts.
+pub fn of_command(command: &str) -> Option<&'static dyn AnyProtocol> {
+    let mut all = ALL.iter().copied();
+    all.find(|protocol| protocol.command() == command)
+}
+
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|protocol| protocol.name()).collect()
 }
