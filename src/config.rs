@@ -74,6 +74,7 @@ pub(crate) struct Config {
     pub local: Local,
     pub seating: Seating,
     pub server: Server,
+    pub mcp: Mcp,
     /// The address that `roundtable update` asks for the newest release.
     pub release_feed: Option<String>,
     settings: Vec<Setting>,
@@ -263,6 +264,22 @@ impl Default for Server {
             max_streams_per_token: 200,
             stream_check: Duration::from_secs(30),
             reasoning_key: "reasoning_content".into(),
+        }
+    }
+}
+
+/// The MCP server, on standard input and at `/mcp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mcp {
+    /// How long a call waits for a debate before it returns the id instead of the result.
+    pub wait: Duration,
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self {
+            // Several clients give up after 60 s, whatever progress they are told.
+            wait: Duration::from_secs(45),
         }
     }
 }

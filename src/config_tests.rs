@@ -93,6 +93,8 @@ fn c03_a_full_file_is_read() {
         max_streams_per_token = 2
         stream_check_s = 1.5
         reasoning_key = "reasoning"
+        [mcp]
+        wait_s = 0.5
         [update]
         url = "https://example.org/latest"
         "#,
@@ -177,6 +179,7 @@ fn c03_a_full_file_is_read() {
         },
         config.server
     );
+    assert_eq!(Duration::from_millis(500), config.mcp.wait);
     let feed = config.release_feed.as_deref();
     assert_eq!(Some("https://example.org/latest"), feed);
 }
@@ -247,7 +250,7 @@ skeptic_temperature = 2.5
 "#;
     assert_eq!(
         vec![
-            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, seating, server, update",
+            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, seating, server, mcp, update",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
             "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\" or \"command\"",

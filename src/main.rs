@@ -14,6 +14,7 @@ mod failure;
 mod forecast_history;
 mod format;
 mod learning;
+mod mcp;
 mod model_probe;
 mod models;
 mod recorded_forecasts;

@@ -22,6 +22,7 @@ mod input;
 mod judge;
 mod learning;
 mod list;
+mod mcp;
 mod models;
 mod modes;
 mod output;
@@ -160,6 +161,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Serve debates over HTTP: API, live events and pages
     Serve(serve::Args),
+    /// Serve agents over the Model Context Protocol, on standard input and output
+    Mcp(mcp::Args),
     /// Run the debates of servers that share a database
     Worker(worker::Args),
     /// Manage service tokens for the server
@@ -316,6 +319,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Init(args) => Box::pin(init::run(&app, args, cli.config.as_deref())).await,
         Command::Doctor(args) => doctor::run(&app, args).await,
         Command::Serve(args) => serve::run(app, args).await,
+        Command::Mcp(args) => mcp::run(app, args).await,
         Command::Worker(args) => worker::run(app, args).await,
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,

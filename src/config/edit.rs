@@ -47,6 +47,22 @@ impl Edit {
         })
     }
 
+    /// A change of a file of another program. An error of `change` is returned as it is.
+    pub(crate) fn rewriting<E>(
+        path: &Path,
+        change: impl FnOnce(&str) -> Result<String, E>,
+    ) -> Result<Result<Self, E>, ConfigError> {
+        let before = read(path)?;
+        Ok(
+            change(before.as_deref().unwrap_or_default()).map(|after| Self {
+                path: path.to_path_buf(),
+                // A file that does not exist, and needs no change, is not created.
+                before: before.or_else(|| after.is_empty().then(String::new)),
+                after,
+            }),
+        )
+    }
+
     /// Puts a comment at the beginning of a new file.
     pub(crate) fn with_heading(mut self, heading: &str) -> Self {
         if self.is_new() {

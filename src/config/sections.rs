@@ -14,7 +14,7 @@ use super::environment::{Environment, Secret};
 use super::untrusted::HARMLESS;
 use super::{
     BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Kind, Learning, Limits, Local,
-    Network, Retry, Seating, Server, Tiers, is_secure_url, provider,
+    Mcp, Network, Retry, Seating, Server, Tiers, is_secure_url, provider,
 };
 use crate::store::Address;
 
@@ -104,6 +104,12 @@ fn read_table(
     let local = root.section("local", local);
     let seating = root.section("seating", seating);
     let server = root.section("server", server);
+    let mcp = root.section("mcp", |section| {
+        let wait = Mcp::default().wait.as_secs_f64();
+        Mcp {
+            wait: Duration::from_secs_f64(section.number_or("wait_s", 0.0..=600.0, wait)),
+        }
+    });
     let release_feed = root.section("update", release_feed);
     root.finish();
     if !reader.faults.is_empty() {
@@ -129,6 +135,7 @@ fn read_table(
         local,
         seating,
         server,
+        mcp,
         release_feed,
         settings: reader.settings,
     })

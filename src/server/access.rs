@@ -332,6 +332,8 @@ pub(super) async fn guard(
 ) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
+    // Its errors are JSON-RPC messages.
+    let is_mcp = is_mcp(request.uri());
     let is_openai = openai::is_path(request.uri().path());
     let wants_page = !is_api && accepts_html(request.headers());
     let mut caller = None;
@@ -344,7 +346,8 @@ pub(super) async fn guard(
     };
     let caller = caller.or_else(|| response.extensions_mut().remove::<Caller>());
     let is_error = response.status().is_client_error() || response.status().is_server_error();
-    if is_api && is_error && response.extensions().get::<Problem>().is_none() {
+    let is_plain = is_api && !is_mcp;
+    if is_plain && is_error && response.extensions().get::<Problem>().is_none() {
         // Rejected by an axum extractor: a path or query that is not valid UTF-8.
         let problem = Problem::new(
             response.status(),
@@ -430,8 +433,14 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
+/// For programs: errors are never pages, and nobody is redirected to the sign-in page.
 fn is_api(uri: &Uri) -> bool {
-    uri.path().starts_with("/api/") || openai::is_path(uri.path())
+    let path = uri.path();
+    path.starts_with("/api/") || openai::is_path(path) || is_mcp(uri)
+}
+
+fn is_mcp(uri: &Uri) -> bool {
+    uri.path() == "/mcp"
 }
 
 fn is_probe(uri: &Uri) -> bool {

@@ -13,19 +13,21 @@ mod learning;
 mod list_query;
 mod live;
 mod log;
+mod mcp_route;
 pub(crate) mod new_token;
 mod notifiers;
 mod openai;
 mod openapi;
 mod openness;
+pub(crate) mod operations;
 mod ownership;
 mod probes;
-mod problem;
+pub(crate) mod problem;
 mod quota;
 mod rate_limit;
 mod reader;
 mod reasoning;
-mod requests;
+pub(crate) mod requests;
 mod rest;
 mod route_table;
 mod scheduler;
@@ -66,8 +68,10 @@ use crate::store::{SessionTimeouts, Store};
 use access::{AccessControl, AccessOptions, Peer};
 use audit::Auditor;
 use client::Proxies;
+pub(crate) use mcp_route::CallInProgress;
 pub(crate) use openness::OpenTo;
 use openness::Openness;
+use operations::UnknownDebates;
 use probes::Probes;
 use problem::Problem;
 use quota::Quotas;
@@ -127,6 +131,8 @@ pub(crate) struct App {
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
+    pub unknown_debates: UnknownDebates,
+    pub mcp_calls: mcp_route::Calls,
 }
 
 /// Serves until `shutdown` resolves. Debates that are still running resume at the next start; a second shutdown signal drops
@@ -188,6 +194,8 @@ pub(crate) async fn serve(
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
         test_calls: TestCalls::default(),
+        unknown_debates: UnknownDebates::default(),
+        mcp_calls: mcp_route::Calls::default(),
         context,
     });
     if openness == Openness::Everyone {
@@ -338,6 +346,8 @@ fn routes() -> Routes {
             token_api::revoke,
         )
         .get("/api/v1/audit", admin(All), audit_api::list)
+        // Tools that start or change debates need more; the tool calls check it.
+        .post("/mcp", read(Visible), mcp_route::post)
         .get("/api/openapi.json", read(Nothing), openapi::as_json)
         .get("/api/docs", read(Nothing), openapi::as_page)
         .get("/api/docs.css", read(Nothing), openapi::style)

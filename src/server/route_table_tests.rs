@@ -18,8 +18,10 @@ use crate::config::Environment;
 use crate::server::access::{AccessControl, AccessOptions};
 use crate::server::audit::Auditor;
 use crate::server::client::Proxies;
+use crate::server::mcp_route;
 use crate::server::new_token::NewToken;
 use crate::server::openness::Openness;
+use crate::server::operations::UnknownDebates;
 use crate::server::probes::Probes;
 use crate::server::quota::Quotas;
 use crate::server::rate_limit::Rate;
@@ -97,6 +99,8 @@ impl TestServer {
             auditor: Auditor::new(store.clone()),
             body_limit: 1_000_000,
             answer_within: Duration::from_secs(1),
+            unknown_debates: UnknownDebates::default(),
+            mcp_calls: mcp_route::Calls::default(),
             store: store.clone(),
             context,
         });

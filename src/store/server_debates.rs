@@ -82,6 +82,13 @@ impl Store {
         self.read_optional(query, read).await
     }
 
+    /// Frees the idempotency key of a request, so that it can be sent again.
+    pub(crate) async fn forget_request(&self, request: &CreateRequest) -> Result<(), StoreError> {
+        let key = request.key.as_deref().unwrap_or_default();
+        let query = sqlx::query("DELETE FROM requests WHERE key = $1").bind(key.to_owned());
+        self.run(self.writer.change(query)).await.map(drop)
+    }
+
     /// Leases a debate that no live process holds, for a server.
     pub(crate) async fn lease_for_server(&self, id: Uuid) -> Result<Lease, LeaseError> {
         self.lease_as(id, Runner::Server).await

@@ -34,6 +34,8 @@ mod init;
 mod invalid_replies;
 mod judge;
 mod learning;
+mod mcp;
+mod mcp_clients;
 mod on_postgres;
 mod openai_api;
 mod ownership;

@@ -762,7 +762,7 @@ fn b03_a_client_that_disconnects_stops_its_debate_after_the_calls_in_flight() {
             "it waits for the calls in flight"
         );
         gate.open();
-        serving.until(&id, "cancelled");
+        serving.until(&id, "interrupted");
         assert_eq!(model.count(), 4, "another call was made");
         let totals = &serving.get(&format!("/api/v1/debates/{id}")).json()["totals"];
         assert_eq!(totals["calls"], 4, "the answers in flight are lost");

@@ -24,7 +24,8 @@ Tasks:
   soak [FILTER]             the fault and crash tests at full length (`test` runs a tenth of them);
                             prints the figures of docs/reliability.md
   clients [FILTER]          install real command-line agents (Claude Code, Codex, Gemini CLI, opencode) from the npm registry
-                            into the cache folder; each sits in a debate against a scripted model server
+                            into the cache folder; each sits in a debate against a scripted model server. Also MCP clients
+                            (Python, TypeScript, inspector, conformance suite) against the MCP server
   deny                      cargo-deny with all its checks, security advisories included; installs it on first use
   dist [DIR] [--check]      the files of a release: static Linux binaries, packages (tar.gz, deb, wheel, npm), install.sh,
                             a software bill of materials and checksums; --check installs and runs each of them;

@@ -20,6 +20,7 @@ mod folders;
 mod install;
 mod install_plan;
 mod libclang;
+mod mcp_clients;
 mod notices;
 mod other_models;
 mod probe;

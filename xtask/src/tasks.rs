@@ -10,7 +10,7 @@ use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::probe::run_captured;
 use crate::requirements::Purpose;
-use crate::{clients, dependencies, dist, install, log, other_models};
+use crate::{clients, dependencies, dist, install, log, mcp_clients, other_models};
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about two minutes";
 
@@ -193,11 +193,13 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
     Ok(run_all(vec![soak]))
 }
 
-/// `clients`: real command-line agents, each in a debate against a scripted model server. Not a part of `test`, because it downloads
+/// `clients`: real command-line agents, each in a debate against a scripted model server, and MCP clients. Not a part of `test`, because it downloads
 /// hundreds of megabytes.
 fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
     let cargo = prepare(&[Purpose::Compile, Purpose::Clients])?;
-    let programs = clients::install(&Folders::find().tools.join("clients"))?;
+    let tools = Folders::find().tools;
+    let programs = clients::install(&tools.join("clients"))?;
+    let mcp_clients = mcp_clients::install(&tools.join("mcp-clients"))?;
     let all = [OsString::from("clients::")];
     let packages = "--package roundtable --no-default-features --test suite";
     let arguments = if Cargo::has_nextest() {
@@ -212,7 +214,8 @@ fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
     let tests = cargo
         .step("debates of command-line agents", &arguments)
         .args(if filters.is_empty() { &all } else { &filters })
-        .env("SUITE_CLIENTS", programs);
+        .env("SUITE_CLIENTS", programs)
+        .env("SUITE_MCP_CLIENTS", mcp_clients);
     Ok(run_all(vec![tests]))
 }
 

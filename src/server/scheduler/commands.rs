@@ -362,22 +362,61 @@ impl Scheduler {
         }
     }
 
-    /// Cancels a debate once the answers of its calls in flight are journaled; no other call is started. It can be resumed.
+    /// Stops a debate that runs here once its calls in flight have finished. It ends as interrupted and can be resumed.
+    /// [`Self::keep_running`] withdraws the request.
     pub(crate) fn stop_after_calls(self: &Arc<Self>, id: Uuid) {
+        let Some(debate) = self.debate(id) else {
+            return;
+        };
+        debate.calls.request_stop();
         let scheduler = Arc::clone(self);
         self.tasks.spawn(async move {
-            if let Some(debate) = scheduler.debate(id) {
-                debate.calls.close();
-                tokio::select! {
-                    () = scheduler.calls_finished(&debate) => {}
-                    () = debate.removed.cancelled() => return,
+            tokio::select! {
+                () = scheduler.calls_finished(&debate) => {
+                    if debate.calls.confirm_stop() {
+                        debate.cancel.cancel();
+                        if scheduler.queue_position(id).is_some() {
+                            // It may have started meanwhile, and ends as interrupted then.
+                            let _ = scheduler.cancel_now(id).await;
+                        }
+                    }
                 }
-            }
-            if !scheduler.closing.is_cancelled() {
-                // It may have ended meanwhile.
-                let _ = scheduler.cancel_now(id).await;
+                () = debate.calls.reopened() => {}
+                () = debate.removed.cancelled() => {}
             }
         });
+    }
+
+    /// Withdraws a request to stop. If it is too late for that, waits until the debate has stopped, so that it can be resumed.
+    pub(crate) async fn keep_running(&self, id: Uuid) {
+        if let Some(debate) = self.debate(id)
+            && !debate.calls.withdraw_stop()
+        {
+            let _ = tokio::time::timeout(COMMAND_TIMEOUT, debate.removed.cancelled()).await;
+        }
+    }
+
+    /// Waits until all debates that are to stop have stopped. After `grace`, their calls in flight are dropped.
+    pub(crate) async fn finish_stops(&self, grace: Duration) {
+        let debates: Vec<_> = self.lock().debates.values().cloned().collect();
+        let stopping = debates.into_iter();
+        let stopping: Vec<_> = stopping
+            .filter(|one| one.calls.is_stop_requested())
+            .collect();
+        let stopped = async {
+            for debate in &stopping {
+                debate.removed.cancelled().await;
+            }
+        };
+        if tokio::time::timeout(grace, stopped).await.is_ok() {
+            return;
+        }
+        for debate in &stopping {
+            if debate.calls.confirm_stop() {
+                debate.cancel.cancel();
+                let _ = tokio::time::timeout(COMMAND_TIMEOUT, debate.removed.cancelled()).await;
+            }
+        }
     }
 
     async fn cancel_local(&self, id: Uuid) -> Result<State, SchedulerError> {

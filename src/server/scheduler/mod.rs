@@ -444,7 +444,7 @@ impl Scheduler {
         let id = job.id;
         let debate = Arc::new(ActiveDebate {
             feed: Feed::new(),
-            calls: CallGate::new(self.closing.child_token()),
+            calls: CallGate::new(self.closing.clone()),
             cancel: CancellationToken::new(),
             table: OnceLock::new(),
             table_ready: CancellationToken::new(),

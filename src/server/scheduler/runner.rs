@@ -141,7 +141,8 @@ impl Scheduler {
         let table = Arc::new(table);
         let table = debate.table.get_or_init(|| table);
         debate.table_ready.cancel();
-        protocols::play(table, protocol)
+        let is_interrupted = || debate.calls.is_stopped();
+        protocols::play_unless(table, protocol, is_interrupted)
             .await
             .map_err(PlayError::Halt)
     }

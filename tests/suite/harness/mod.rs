@@ -4,6 +4,8 @@
 pub(crate) mod agent_server;
 pub(crate) mod councils;
 pub(crate) mod forecast;
+#[allow(dead_code, reason = "not used by the benchmarks")]
+pub(crate) mod mcp;
 #[path = "../../postgres/mod.rs"]
 pub(crate) mod postgres;
 #[allow(dead_code, reason = "not used by the benchmarks")]
@@ -206,7 +208,7 @@ impl Home {
 }
 
 /// The program built with these tests, or the one that `SUITE_BINARY` names.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "a setting of the test run")]
     let named = std::env::var_os("SUITE_BINARY");
     named.map_or_else(|| env!("CARGO_BIN_EXE_roundtable").into(), PathBuf::from)

@@ -103,7 +103,7 @@ impl Serving {
     }
 
     /// Opens a connection and sends the request.
-    fn open(
+    pub(crate) fn open(
         &self,
         method: &str,
         path: &str,

@@ -750,3 +750,94 @@ async fn b13_a_quick_panel_is_two_calls_deep() {
         ("concluded", None)
     );
 }
+
+fn own_answer(position: &str) -> Value {
+    json!({ "my_answer": { "answer": "Answer of first, and more.", "position": position, "confidence": 0.9 } })
+}
+
+/// B-02: an answer of the caller is ranked like the others, and nobody knows whose it is.
+#[tokio::test]
+async fn b02_an_answer_of_the_caller_is_ranked_like_the_others() {
+    let (models, journal, verdict) =
+        played(&Script::default(), own_answer("Run it yourself")).await;
+    assert_eq!(verdict.answers.len(), 5);
+    let mine = verdict
+        .answers
+        .iter()
+        .find(|answer| answer.seat == "caller");
+    let mine = mine.unwrap();
+    assert_eq!((mine.readers, mine.model.as_str()), (4, ""));
+    for seat in SEATS {
+        assert!(!models.prompts(seat, "panel_answer")[0].contains("and more"));
+        let prompt = &models.prompts(seat, "panel_ranking")[0];
+        assert_eq!(prompt.matches("### Answer ").count(), 4);
+        assert!(
+            prompt.contains("and more") && !prompt.contains("caller"),
+            "{prompt}"
+        );
+    }
+    // It costs no call: four answers, four rankings, one conclusion.
+    assert_eq!(models.calls(), 9);
+    assert_eq!(verdict.worth.blind_votes, 2);
+    let shown = format!("{:?}", report(&entries(&journal)));
+    assert!(shown.contains("caller"));
+}
+
+/// B-02: the early stop needs the caller's agreement, too.
+#[tokio::test]
+async fn b02_an_early_stop_needs_the_agreement_of_the_caller() {
+    let script = Script {
+        positions: ["Rent it"; 4],
+        confidences: [0.9; 4],
+        ..Script::default()
+    };
+    for (position, calls, reason) in [("Rent it", 4, "unanimous"), ("Buy it", 9, "concluded")] {
+        let (models, _, verdict) = played(&script, own_answer(position)).await;
+        assert_eq!(
+            (models.calls(), verdict.stop_reason.as_str()),
+            (calls, reason)
+        );
+    }
+}
+
+/// B-02: the caller's answer alone is not a result of the panel.
+#[tokio::test]
+async fn b02_the_answer_of_the_caller_alone_is_no_result() {
+    let script = Script {
+        absent: &SEATS,
+        ..Script::default()
+    };
+    let (_, journal, verdict) = played(&script, own_answer("Rent it")).await;
+    assert_eq!(
+        (verdict.final_answer, state_in(&journal)),
+        (None, State::Failed)
+    );
+}
+
+#[test]
+fn b02_an_invalid_answer_of_the_caller_is_refused() {
+    let data = Data::built_in();
+    let faults = |answer: &str, position: &str| {
+        let context = Context {
+            data: &data,
+            max_question_tokens: 1000,
+            now: 0,
+            settings: Value::Null,
+            history: Vec::new(),
+            learned: None,
+        };
+        let request = Request {
+            question: QUESTION.into(),
+            ..Request::default()
+        };
+        let own = json!({ "answer": answer, "position": position, "confidence": 0.5 });
+        let plan = AnyProtocol::validate(&Panel, json!({ "my_answer": own }), request, context);
+        plan.map(|_| ()).map_err(|faults| faults[0].at.clone())
+    };
+    assert_eq!(faults(&"x".repeat(12_000), &"y".repeat(80)), Ok(()));
+    let at = |field: &str| Err(format!("/rules/my_answer/{field}"));
+    assert_eq!(faults(&"x".repeat(12_001), "y"), at("answer"));
+    assert_eq!(faults(" ", "y"), at("answer"));
+    assert_eq!(faults("x", &"y".repeat(81)), at("position"));
+    assert_eq!(faults("x", ""), at("position"));
+}

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Panel;
+use super::replies::{Answer, MAX_ANSWER_CHARS, MAX_POSITION_CHARS};
 use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
@@ -24,6 +25,9 @@ pub struct Input {
     pub rank: Option<bool>,
     /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
     pub early_stop_confidence: Option<f64>,
+    /// An answer of the caller, made before reading any other. It is ranked and weighed like those of the seats, which do not
+    /// know whose it is.
+    pub my_answer: Option<Answer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,8 @@ pub struct Rules {
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub ranks: bool,
     pub early_stop_confidence: Probability,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub my_answer: Option<Answer>,
 }
 
 /// Panels of earlier versions always ranked.
@@ -76,6 +82,7 @@ pub(super) fn validate(
         .map_err(|error| Fault::new("/rules/early_stop_confidence", error.to_string()))
         .map_err(|fault| faults.push(fault))
         .ok();
+    faults.extend(input.my_answer.as_ref().and_then(own_answer_fault));
     let cast = load_cast(context.data, request.cast.as_ref())
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
@@ -85,11 +92,24 @@ pub(super) fn validate(
                 full: input.full.unwrap_or(false),
                 ranks: input.rank.unwrap_or(true),
                 early_stop_confidence,
+                my_answer: input.my_answer.clone(),
             };
             Ok(Plan::new(question, cast, EmbedderUse::None, rules))
         }
         _ => Err(faults),
     }
+}
+
+/// The limits are those of the seats' answers.
+fn own_answer_fault(answer: &Answer) -> Option<Fault> {
+    let fault = |field: &str, text: &str, most: usize| {
+        let length = text.chars().count();
+        let is_valid = !text.trim().is_empty() && length <= most;
+        let message = format!("{field} must have 1 to {most} characters and has {length}");
+        (!is_valid).then(|| Fault::new(format!("/rules/my_answer/{field}"), message))
+    };
+    fault("answer", &answer.answer, MAX_ANSWER_CHARS)
+        .or_else(|| fault("position", &answer.position, MAX_POSITION_CHARS))
 }
 
 fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {

@@ -9,15 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::reply::Reply;
 
+pub(super) const MAX_ANSWER_CHARS: usize = 12_000;
+pub(super) const MAX_POSITION_CHARS: usize = 80;
+
 /// A blind answer to the question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// The answer in Markdown, complete in itself.
-    #[schemars(length(min = 1, max = 12_000))]
+    #[schemars(length(min = 1, max = MAX_ANSWER_CHARS))]
     pub answer: String,
     /// The core of the answer in at most six words.
-    #[schemars(length(min = 1, max = 80))]
+    #[schemars(length(min = 1, max = MAX_POSITION_CHARS))]
     pub position: String,
     /// How likely the position is right, from 0 to 1.
     pub confidence: Confidence,

@@ -31,7 +31,7 @@ fn running(entries: &[Entry]) -> Report {
     for step in entries.iter().filter_map(|entry| entry.event.finished()) {
         state.apply(step);
     }
-    let count = format!("{} of {}", state.answers().len(), state.panelists().len());
+    let count = format!("{} of {}", state.answers().len(), state.expected());
     Report {
         verdict: Some(card::draft(entries, &state)),
         facts: vec![Fact::new("Answers", count)],

@@ -3,12 +3,16 @@
 use roundtable_core::panel::{
     BlindAnswer, InvalidRanking, Pooled, Ranking, Unanimous, pool, shuffled_order, unanimous,
 };
+use roundtable_core::usage::Money;
 use serde::{Deserialize, Serialize};
 
 use super::replies::{Answer, Conclusion, RankedAnswers};
 use crate::cast::Part;
 use crate::event::{FinishedStep, Setup, Spent, Words};
 use crate::protocols::replay::verb;
+
+/// The name of the caller, whose answer is given with the request. It ranks nothing.
+pub(super) const CALLER: &str = "caller";
 
 #[derive(Debug, Default)]
 pub struct PanelState {
@@ -26,6 +30,12 @@ pub struct SeatAnswer {
     pub seat: String,
     pub reply: Answer,
     pub spent: Spent,
+}
+
+impl SeatAnswer {
+    fn is_callers(&self) -> bool {
+        self.seat == CALLER
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +74,18 @@ pub struct ShownAnswer<'s> {
 impl PanelState {
     pub fn new(setup: &Setup) -> Self {
         let seats = setup.seats.iter().map(|seated| &seated.seat);
+        let own = Option::<Answer>::deserialize(&setup.rules["my_answer"]);
+        let own = own.ok().flatten().map(|reply| SeatAnswer {
+            seat: CALLER.to_owned(),
+            reply,
+            spent: Spent {
+                cost: Some(Money::ZERO),
+                ..Spent::default()
+            },
+        });
         Self {
             seed: setup.seed,
+            answers: own.into_iter().collect(),
             panelists: seats
                 .filter(|seat| seat.part == Part::Panel)
                 .map(|seat| seat.name.clone())
@@ -102,8 +122,11 @@ impl PanelState {
         });
         // Answers finish in any order; their numbers must not depend on it.
         let panelists = &self.panelists;
-        self.answers
-            .sort_by_key(|answer| panelists.iter().position(|seat| *seat == answer.seat));
+        let place = |answer: &SeatAnswer| {
+            let place = panelists.iter().position(|seat| *seat == answer.seat);
+            place.unwrap_or(panelists.len())
+        };
+        self.answers.sort_by_key(place);
     }
 
     /// Keeps a ranking, normalised. One without any of the answers was sent back, so the step has failed and never gets here.
@@ -128,6 +151,11 @@ impl PanelState {
 
     pub fn panelists(&self) -> &[String] {
         &self.panelists
+    }
+
+    /// The number of answers if no seat fails: those of the seats, and that of the caller.
+    pub fn expected(&self) -> usize {
+        self.panelists.len() + usize::from(self.answers.iter().any(SeatAnswer::is_callers))
     }
 
     pub fn answers(&self) -> &[SeatAnswer] {
@@ -165,6 +193,7 @@ impl PanelState {
     pub fn readers(&self) -> Vec<Reader> {
         let seats = self.answers.iter();
         seats
+            .filter(|answer| !answer.is_callers())
             .filter_map(|answer| self.reader(&answer.seat))
             .collect()
     }
@@ -315,7 +344,7 @@ impl PanelState {
     /// Whether every seat answered, all agree, and every confidence reaches the threshold. A seat that did not answer does
     /// not agree.
     pub fn unanimous(&self, threshold: f64) -> Option<Unanimous> {
-        if self.answers.len() < self.panelists.len() {
+        if self.answers.len() < self.expected() {
             return None;
         }
         let answers = self.answers.iter().map(|answer| BlindAnswer {
@@ -327,6 +356,10 @@ impl PanelState {
 
     /// The answer to fall back on: the best ranked, among equals or without a ranking the most confident, then the first.
     pub fn best(&self) -> Option<&SeatAnswer> {
+        if self.answers.iter().all(SeatAnswer::is_callers) {
+            // Nobody else has answered.
+            return None;
+        }
         let pooled = self.pooled();
         let winners = pooled.winners();
         let candidates = self.answers.iter().enumerate();

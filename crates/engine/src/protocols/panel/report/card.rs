@@ -19,11 +19,12 @@ pub(super) fn draft(entries: &[Entry], state: &PanelState) -> Verdict {
     let Some(best) = state.best() else {
         return verdict;
     };
-    let (answers, seats) = (state.answers().len(), state.panelists().len());
+    let (answers, seats) = (state.answers().len(), state.expected());
     let text = if state.rankings().is_empty() {
         format!("{answers} of {seats} blind answers, not compared yet")
     } else {
-        format!("{} of {answers} seats have ranked", state.rankings().len())
+        let (ranked, readers) = (state.rankings().len(), state.readers().len());
+        format!("{ranked} of {readers} seats have ranked")
     };
     let answer = VerdictAnswer::new(&best.reply.answer).headed(&best.reply.position);
     Verdict {
