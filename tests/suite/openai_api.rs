@@ -52,7 +52,7 @@ fn reply(request: &Value) -> String {
     }
 }
 
-fn model_server() -> Server {
+pub(crate) fn model_server() -> Server {
     Server::start(|request, _| Answer::Reply(reply(request)))
 }
 
