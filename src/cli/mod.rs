@@ -14,6 +14,7 @@ mod debate;
 mod decision_prompt;
 mod display;
 mod doctor;
+mod estimates;
 mod export;
 mod forecast;
 mod init;
@@ -26,6 +27,7 @@ mod modes;
 mod output;
 mod own_files;
 mod panel;
+mod pool;
 mod post_mortem;
 mod presets;
 mod programs;
@@ -120,6 +122,10 @@ enum Command {
     Resolve(resolve::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
+    /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
+    Pool(pool::Args),
+    /// Show how many of the last 50 debates used what was estimated
+    Estimates(estimates::Args),
     /// Record events after a decision
     Track(Box<track::Args>),
     /// Assess how a decision turned out, and learn from it
@@ -255,6 +261,9 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
+    if let Command::Pool(args) = &cli.command {
+        return pool::run(args);
+    }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
@@ -282,6 +291,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
         Command::Resume(args) => resume::run(&app, args).await,
@@ -310,6 +320,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Update(args) => update::run(&app, args).await,
+        Command::Pool(args) => pool::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

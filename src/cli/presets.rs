@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::data::{DataError, DataKind, Origin, Text};
+use roundtable_engine::depth::Depth;
 use roundtable_engine::preset::{Preset, SKELETON};
 use roundtable_engine::protocol::{Context, Conversation, Request};
 use serde_json::{Value, json};
@@ -152,6 +153,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
             question,
             cast: preset.cast.clone().map(CastChoice::Named),
             sources: Vec::new(),
+            depth: Depth::default(),
         };
         protocol.validate(rules, request, context).map(drop)
     });

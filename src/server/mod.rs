@@ -277,6 +277,7 @@ fn routes() -> Routes {
     Routes::default()
         .get("/api/v1/debates", read(Visible), rest::list)
         .post("/api/v1/debates", run(Visible), rest::create)
+        .post("/api/v1/debates/estimate", run(Nothing), rest::estimate)
         .get(debate, read(Debate), rest::show)
         .delete(
             debate,

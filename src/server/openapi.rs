@@ -27,6 +27,7 @@ use super::problem::ProblemBody;
 use super::requests::{DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest};
 use super::rest::{DebateDetail, DebateList, DebateStatus, InputReceipt};
 use crate::export::Format;
+use crate::setup::estimate::DebateEstimate;
 use crate::store::MAX_SEARCH_CHARS;
 
 const JSON: &str = "application/json";
@@ -76,6 +77,16 @@ pub(super) fn document() -> Value {
 fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![
         create(schemas),
+        Operation {
+            errors: &[408, 413, 415, 422],
+            ..Operation::post(
+                "/api/v1/debates/estimate",
+                "estimateDebate",
+                "Estimate the calls, tokens, cost and time of a debate without starting it",
+                Some(schemas.required::<NewDebate>()),
+                Response::json(200, "OK", schemas.response::<DebateEstimate>()),
+            )
+        },
         list(schemas),
         Operation {
             errors: &[404],

@@ -14,6 +14,7 @@ use jsonschema::Validator;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
+use roundtable_engine::depth::Depth;
 use roundtable_engine::protocols::{self, forecast};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
@@ -60,6 +61,9 @@ pub(crate) struct NewDebate {
     /// The model of single seats: `{"skeptic": "provider:model"}`.
     #[serde(default)]
     pub seats: BTreeMap<String, String>,
+    /// How thorough the debate is. `rules` win over it.
+    #[serde(default)]
+    pub depth: Depth,
     /// The rules of the protocol that differ from the configuration.
     #[serde(default)]
     #[schemars(schema_with = "rules")]
@@ -247,6 +251,7 @@ impl NewDebate {
             budget: None,
             allow_secrets: false,
             seed: None,
+            depth: Depth::default(),
         }
     }
 
@@ -284,6 +289,7 @@ impl NewDebate {
                     seats: self.seats,
                 },
                 input: Value::Object(self.rules),
+                depth: self.depth,
                 budget,
                 seed: self.seed,
                 sources,

@@ -32,6 +32,7 @@ use super::scheduler::{Continuation, progress_sink};
 use super::{App, off_runtime};
 use crate::clock;
 use crate::export::{self, ExportError, Format};
+use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
 
@@ -134,6 +135,26 @@ pub(super) async fn create(
         headers.insert(HeaderName::from_static("preference-applied"), applied);
     }
     Ok(response)
+}
+
+/// What a request would use. Nothing is started.
+pub(super) async fn estimate(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    sent: Sent<NewDebate>,
+) -> Result<Json<DebateEstimate>, Problem> {
+    Ok(Json(estimate_of(&app, &caller, sent.content).await?))
+}
+
+pub(super) async fn estimate_of(
+    app: &Arc<App>,
+    caller: &Caller,
+    request: NewDebate,
+) -> Result<DebateEstimate, Problem> {
+    let mut spec = spec_of(app, request).await?;
+    spec.policy = caller.policy();
+    let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    DebateEstimate::of(&prepared).ok_or_else(|| Problem::internal("the debate has no estimate"))
 }
 
 /// The debate that a request created, now or earlier with the same key.

@@ -121,6 +121,8 @@ impl TestServer {
             embedder: None,
             program: "0.1.0".into(),
             notices: Vec::new(),
+            depth: roundtable_engine::depth::Depth::Normal,
+            estimate: None,
         };
         let request = CreateRequest::default();
         let created = self

@@ -9,6 +9,7 @@ use std::future::Future;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
+use roundtable_core::estimate::Outline;
 use roundtable_core::forecast::Observation;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
@@ -19,7 +20,8 @@ use serde_json::{Map, Value, json};
 
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
-use crate::event::{End, Entry, Millis, State};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Millis, Setup, State};
 use crate::journal::JournalError;
 use crate::model::Image;
 use crate::report::{Report, Section};
@@ -55,12 +57,18 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         None
     }
 
+    /// What a depth means for this protocol: sets what the caller has left open. [`Depth::Normal`] changes nothing.
+    fn at_depth(input: Self::Input, depth: Depth) -> Self::Input;
+
     /// Checks a request and fills in defaults. Reports everything that is wrong with it at once.
     fn validate(
         input: Self::Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Self::Rules>, Vec<Fault>>;
+
+    /// The calls that a debate by these rules will make.
+    fn outline(rules: &Self::Rules, setup: &Setup) -> Outline;
 
     /// Plays the debate to its end. Budget limits end it with the best result so far; other halts are errors.
     fn play<'t>(
@@ -171,6 +179,7 @@ pub struct Request {
     pub question: String,
     pub cast: Option<CastChoice>,
     pub sources: Vec<Source>,
+    pub depth: Depth,
 }
 
 /// Everything a protocol is given next to a request: data files, limits, configuration, results of earlier debates.
@@ -341,6 +350,8 @@ pub trait AnyProtocol: Send + Sync {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Value>, Vec<Fault>>;
+    /// `None` if the rules cannot be read.
+    fn outline(&self, setup: &Setup) -> Option<Outline>;
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>>;
     fn report(&self, entries: &[Entry]) -> Report;
     fn progress(&self, entries: &[Entry]) -> Option<Section>;
@@ -395,7 +406,7 @@ impl<P: Protocol> AnyProtocol for P {
             return Err(vec![Fault::new("/sources", message)]);
         }
         let plan = match read_input::<P>(&input) {
-            Ok(input) => P::validate(input, request, context)?,
+            Ok(input) => P::validate(P::at_depth(input, request.depth), request, context)?,
             // The rest of the request is checked too, with default input.
             Err(mut faults) => {
                 let others = P::validate(P::Input::default(), request, context);
@@ -408,6 +419,11 @@ impl<P: Protocol> AnyProtocol for P {
             serde_json::to_value(rules)
                 .map_err(|error| vec![Fault::new(INPUT, format!("cannot be stored: {error}"))])
         }))
+    }
+
+    fn outline(&self, setup: &Setup) -> Option<Outline> {
+        let rules = P::Rules::deserialize(&setup.rules).ok()?;
+        Some(P::outline(&rules, setup))
     }
 
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>> {

@@ -8,6 +8,7 @@
 mod council_state;
 mod findings;
 mod input;
+mod outline;
 mod package;
 mod prompt_context;
 mod record;
@@ -18,6 +19,7 @@ mod scorecard;
 mod verdict;
 
 use roundtable_core::councils::{BiasFigures, bias_figures};
+use roundtable_core::estimate::Outline;
 use serde_json::Value;
 
 pub use input::Input;
@@ -29,7 +31,8 @@ pub use scorecard::{DimensionResult, JudgeScore, ScoreBasis};
 pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
-use crate::event::{End, Entry, Words};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup, Words};
 use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
@@ -57,12 +60,20 @@ impl Protocol for Councils {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
@@ -136,8 +147,10 @@ async fn run_phases(
         deliberation.person = table.interlude("exchange").await?;
         exchange(table, rules, deliberation).await?;
     }
-    deliberation.person = table.interlude("critic").await?;
-    deliberation.critique = criticise(table, rules, deliberation).await?;
+    if rules.mode != Mode::Quick {
+        deliberation.person = table.interlude("critic").await?;
+        deliberation.critique = criticise(table, rules, deliberation).await?;
+    }
     deliberation.person = table.interlude("synthesis").await?;
     deliberation.synthesis = synthesise(table, rules, deliberation).await?;
     Ok(())
@@ -412,7 +425,7 @@ async fn synthesise(
 fn last_round(rules: &Rules) -> u32 {
     match rules.mode {
         Mode::Full => 2,
-        Mode::Fast => 1,
+        Mode::Fast | Mode::Quick => 1,
     }
 }
 

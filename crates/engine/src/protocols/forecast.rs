@@ -11,6 +11,7 @@ mod debate;
 mod extras;
 mod facts;
 mod input;
+mod outline;
 mod preview;
 mod prompt_inputs;
 mod remarks;
@@ -23,6 +24,7 @@ mod rules;
 mod text_budget;
 mod verdict;
 
+use roundtable_core::estimate::Outline;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
@@ -40,7 +42,8 @@ pub use verdict::Verdict;
 
 use crate::cast::Duty;
 use crate::data::Data;
-use crate::event::{End, Entry};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
 use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
@@ -72,12 +75,20 @@ impl Protocol for Forecast {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<crate::protocol::Fault>> {
         input::validate(&input, &request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::estimate;
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
 use crate::journal::current;
@@ -101,6 +102,7 @@ pub fn report(entries: &[Entry]) -> Report {
     report.sections.extend(fallbacks::rescued_section(entries));
     report.sections.extend(fallbacks::notices_section(entries));
     report.sections.extend(seating::section(entries));
+    report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }
@@ -121,6 +123,9 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         }
         if let Some(seating) = seating::of_journal(entries) {
             fields.insert("seating".into(), json!(seating));
+        }
+        if let Some(comparison) = estimate::comparison(entries) {
+            fields.insert("estimate".into(), json!(comparison));
         }
     }
     Some(record)

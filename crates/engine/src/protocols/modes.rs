@@ -9,6 +9,7 @@ mod decision;
 mod diversity;
 pub mod enhanced;
 mod input;
+mod outline;
 mod panel;
 mod record;
 mod references;
@@ -22,6 +23,7 @@ mod verdict;
 
 use std::ops::ControlFlow;
 
+use roundtable_core::estimate::Outline;
 use roundtable_core::learning::Domain;
 use serde_json::Value;
 
@@ -37,7 +39,8 @@ pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;
-use crate::event::{End, Entry};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
 use crate::protocol::{
     Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
 };
@@ -72,12 +75,20 @@ impl Protocol for Modes {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

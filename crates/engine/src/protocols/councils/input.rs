@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Councils, Given, Kind, Mode, Package, Rules};
 use crate::cast::Cast;
 use crate::cast::councils::CouncilsSpec;
+use crate::depth::Depth;
 use crate::model::Image;
 use crate::protocol::{
     Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels,
@@ -18,7 +19,8 @@ use crate::protocol::{
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "CouncilsInput")]
 pub struct Input {
-    /// `full`, or `fast` for one round on the fast tier without an exchange between the councils.
+    /// `full`, or `fast` for one round on the fast tier without an exchange between the councils, `quick` for the same
+    /// without a critic.
     pub mode: Option<Mode>,
     /// A short name for the content.
     pub title: Option<String>,
@@ -26,6 +28,18 @@ pub struct Input {
     pub parts: Vec<Given>,
     /// Pictures, for models with vision.
     pub images: Vec<Image>,
+}
+
+/// A full judgement has everything already, so `deep` is the same as `normal`.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let mode = match depth {
+        Depth::Normal | Depth::Deep => None,
+        Depth::Quick => Some(Mode::Quick),
+    };
+    Input {
+        mode: input.mode.or(mode),
+        ..input
+    }
 }
 
 pub(super) fn validate(
@@ -56,7 +70,7 @@ pub(super) fn validate(
     let mode = input.mode.unwrap_or(Mode::Full);
     let cast = match mode {
         Mode::Full => cast,
-        Mode::Fast => cast.on_the_fast_tier(),
+        Mode::Fast | Mode::Quick => cast.on_the_fast_tier(),
     };
     let title = input.title.unwrap_or_else(|| {
         let images = input.images.iter().map(|image| image.name.clone());

@@ -8,6 +8,7 @@ use super::preview::preview;
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
+use crate::depth::Depth;
 use crate::protocol::{
     Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
     excess_tokens, no_images,
@@ -37,12 +38,30 @@ pub struct Input {
     pub resolves: Option<String>,
     /// Notes that every role reads.
     pub context: Option<String>,
+    /// Whether every argument is scored by the rubric, and a weak one rewritten once. Defaults to true.
+    pub score: Option<bool>,
     /// The caller's own id for the question.
     pub task_id: Option<String>,
 }
 
 fn object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
+}
+
+/// `quick` is one round, the judge and the summary, without scores. The number of rounds in a whole request stays.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let (rounds, score) = match depth {
+        Depth::Normal => return input,
+        Depth::Quick => (1, Some(false)),
+        Depth::Deep => (5, None),
+    };
+    let request = input.request.as_ref();
+    let is_given = request.is_some_and(|request| !request["config"]["rounds"].is_null());
+    Input {
+        rounds: input.rounds.or((!is_given).then_some(rounds)),
+        score: input.score.or(score),
+        ..input
+    }
 }
 
 /// What was said before becomes notes that every role reads. A question without outcomes is one of yes or no.
@@ -108,6 +127,7 @@ pub(super) fn validate(
     if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
+    let is_scored = input.score.unwrap_or(true);
     match planned {
         Some(planned) if faults.is_empty() => Ok(Plan::depending_on_models(
             planned.question.clone(),
@@ -115,7 +135,10 @@ pub(super) fn validate(
             EmbedderUse::None,
             move |models, notes| {
                 notes.extend(preview(&planned, models));
-                Ok(planned.rules)
+                Ok(Rules {
+                    is_scored,
+                    ..planned.rules
+                })
             },
         )),
         _ => Err(faults),
