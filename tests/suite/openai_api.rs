@@ -338,19 +338,22 @@ fn b03_the_name_of_the_reasoning_field_can_be_configured() {
     );
 }
 
+/// A message with an image.
+fn image(url: &str) -> Value {
+    json!([{ "role": "user", "content": [
+            { "type": "text", "text": "What is this?" },
+            { "type": "image_url", "image_url": { "url": url } },
+        ] }])
+}
+
+const PNG: &str = "data:image/png;base64,iVBORw0KGgo=";
+
 /// Everything that is wrong with a request is a 400 with its parameter, and starts no debate.
 #[test]
 fn b03_bad_requests_are_refused() {
     let model = model_server();
     let home = Home::with_model(&model);
     let serving = Serving::start(&home, &[]);
-    let image = |url: &str| {
-        json!([{ "role": "user", "content": [
-            { "type": "text", "text": "What is this?" },
-            { "type": "image_url", "image_url": { "url": url } },
-        ] }])
-    };
-    let png = "data:image/png;base64,iVBORw0KGgo=";
     let cases = [
         (json!({ "n": 2 }), "n", "unsupported_parameter"),
         (json!({ "n": 0 }), "n", "unsupported_parameter"),
@@ -385,16 +388,6 @@ fn b03_bad_requests_are_refused() {
             json!({ "messages": [{ "role": "user", "content": [{ "type": "input_audio" }] }] }),
             "messages[0].content[0]",
             "unsupported_parameter",
-        ),
-        (
-            json!({ "messages": image("https://example.org/x.png") }),
-            "messages[0].content[1].image_url.url",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": image(png) }),
-            "messages",
-            "invalid_request",
         ),
         (
             json!({ "tools": [{ "type": "function", "function": { "name": "f" } }] }),
@@ -449,6 +442,16 @@ fn b03_bad_requests_are_refused() {
         let error = error(&reply, 400, "invalid_request_error", code);
         assert_eq!(error["param"], param, "{more}: {error}");
     }
+    assert_eq!(debates(&serving).len(), 0);
+    assert_eq!(model.count(), 0);
+}
+
+/// Bodies that are no requests, and a question that is too long.
+#[test]
+fn b03_unreadable_requests_are_refused() {
+    let model = model_server();
+    let home = Home::with_model(&model);
+    let serving = Serving::start(&home, &[]);
     let reply = serving.post(CHAT, &chat("roundtable/nothing", &json!({})));
     error(&reply, 404, "invalid_request_error", "model_not_found");
     for (body, content_type, status) in [
@@ -474,10 +477,31 @@ fn b03_bad_requests_are_refused() {
     let reply = serving.post(CHAT, &long);
     assert!(matches!(reply.status, 400 | 413), "{}", reply.status);
     assert!(reply.json()["error"]["code"].is_string());
-    // Tools that must not be called do no harm. Images go to judges, if their model has vision.
-    let unused = json!({ "tools": [{ "type": "function" }], "tool_choice": "none" });
     assert_eq!(debates(&serving).len(), 0);
     assert_eq!(model.count(), 0);
+}
+
+/// Tools that must not be called do no harm. Images go to judges, if their model has vision.
+#[test]
+fn b03_unused_tools_are_accepted_and_images_need_vision() {
+    let home = Home::with_model(&model_server());
+    let serving = Serving::start(&home, &[]);
+    for (url, param) in [
+        (
+            "https://example.org/x.png",
+            "messages[0].content[1].image_url.url",
+        ),
+        (PNG, "messages"),
+    ] {
+        let reply = serving.post(
+            CHAT,
+            &chat("roundtable/panel", &json!({ "messages": image(url) })),
+        );
+        let refused = error(&reply, 400, "invalid_request_error", "invalid_request");
+        assert_eq!(refused["param"], param);
+    }
+    assert_eq!(debates(&serving).len(), 0);
+    let unused = json!({ "tools": [{ "type": "function" }], "tool_choice": "none" });
     assert_eq!(
         serving
             .post(CHAT, &chat("roundtable/panel", &unused))
@@ -486,7 +510,7 @@ fn b03_bad_requests_are_refused() {
     );
     let blind = serving.post(
         CHAT,
-        &chat("roundtable/judge", &json!({ "messages": image(png) })),
+        &chat("roundtable/judge", &json!({ "messages": image(PNG) })),
     );
     let blind = error(&blind, 400, "invalid_request_error", "invalid_request");
     assert!(
@@ -624,7 +648,7 @@ fn b03_the_answer_is_made_to_fit_a_schema() {
     assert_eq!(content(&reply), json!({ "title": "Queues" }));
 }
 
-/// Open WebUI asks for titles, tags, follow-ups and queries: one call each, and no debate.
+/// A front end asks for titles, tags, follow-ups and queries: one call each, and no debate.
 #[test]
 fn b03_side_jobs_of_front_ends_start_no_debate() {
     let model = model_server();
@@ -800,7 +824,7 @@ fn b13_a_preset_is_a_model_with_its_own_settings() {
     let home = Home::with(&model);
     home.write(
         "presets/short.toml",
-        "name = \"short\"\nsummary = \"One round\"\nprotocol = \"ask\"\nmodel = \"lab:a\"\n\
+        "name = \"short\"\nsummary = \"One round\"\nprotocol = \"ask\"\ndepth = \"deep\"\nmodel = \"lab:a\"\n\
          [seats]\nskeptic = \"lab:b\"\n[rules]\nmin_rounds = 1\nmax_rounds = 1\nauto_score = false\n[budget]\nmax_seconds = 60\n",
     );
     home.write(
@@ -939,7 +963,7 @@ fn b03_eight_clients_are_answered_at_once() {
     let serving = Serving::start(&home, &[]);
     let ask = |index: usize| {
         let question = format!("Question {index}: {QUESTION}");
-        let more = json!({ "stream": index % 2 == 0, "messages": [{ "role": "user", "content": question }] });
+        let more = json!({ "stream": index.is_multiple_of(2), "messages": [{ "role": "user", "content": question }] });
         let reply = serving.post(CHAT, &chat("roundtable/panel", &more));
         assert_eq!(reply.status, 200, "{}", reply.text());
         let text = reply.text();

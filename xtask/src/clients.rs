@@ -1,5 +1,5 @@
 //! Installs the programs of `tests/suite/clients.rs` into the cache folder: command-line agents and clients of the OpenAI-compatible
-//! API, from the npm registry and from PyPI.
+//! API, from the npm registry and from `PyPI`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
