@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::data::{DataError, DataKind, Origin, Text};
-use roundtable_engine::depth::Depth;
 use roundtable_engine::preset::{Preset, SKELETON};
 use roundtable_engine::protocol::{Context, Conversation, Request};
 use serde_json::{Value, json};
@@ -153,7 +152,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
             question,
             cast: preset.cast.clone().map(CastChoice::Named),
             sources: Vec::new(),
-            depth: Depth::default(),
+            depth: preset.depth,
         };
         protocol.validate(rules, request, context).map(drop)
     });

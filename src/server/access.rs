@@ -261,42 +261,8 @@ impl AccessControl {
 
     /// Whether this URL of a provider leads to this server: by its port and address, or by one of its names.
     pub(super) fn is_own_url(&self, url: &str) -> bool {
-        let Ok(url) = url.parse::<Uri>() else {
-            return false;
-        };
-        let Some(host) = url.host() else {
-            return false;
-        };
-        let default_port = if url.scheme_str() == Some("https") {
-            443
-        } else {
-            80
-        };
-        let (port, bound_to) = (
-            url.port_u16().unwrap_or(default_port),
-            self.options.bound_to,
-        );
-        // A proxy may serve the names at another port.
-        if self
-            .options
-            .hosts
-            .iter()
-            .any(|own| own.eq_ignore_ascii_case(host))
-        {
-            return true;
-        }
-        let address = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse::<IpAddr>();
-        let is_own = match address {
-            Ok(address) if bound_to.ip().is_unspecified() => address.is_loopback(),
-            Ok(address) => {
-                address == bound_to.ip() || (address.is_loopback() && bound_to.ip().is_loopback())
-            }
-            Err(_) => host.eq_ignore_ascii_case("localhost"),
-        };
-        is_own && port == bound_to.port()
+        let options = &self.options;
+        is_own_url(url, options.bound_to, &options.hosts)
     }
 
     /// Whether a `Host` is one of this server's. Any other may be DNS rebinding.
@@ -313,6 +279,30 @@ impl AccessControl {
             Err(_) => false,
         }
     }
+}
+
+/// See [`AccessControl::is_own_url`].
+fn is_own_url(url: &str, bound_to: SocketAddr, hosts: &[String]) -> bool {
+    let Ok(url) = url.parse::<Uri>() else {
+        return false;
+    };
+    let Some(host) = url.host() else {
+        return false;
+    };
+    let is_named = hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = match address.parse::<IpAddr>() {
+        Ok(address) => address == bound_to.ip() || is_reached_by_loopback(address, bound_to),
+        Err(_) => is_named || host.eq_ignore_ascii_case("localhost"),
+    };
+    let port = url.port_u16();
+    // A proxy serves the names at the default port. Other programs of the host have ports of their own.
+    is_here && (port == Some(bound_to.port()) || (port.is_none() && is_named))
+}
+
+fn is_reached_by_loopback(address: IpAddr, bound_to: SocketAddr) -> bool {
+    let bound_to = bound_to.ip();
+    address.is_loopback() && (bound_to.is_loopback() || bound_to.is_unspecified())
 }
 
 fn caller(row: &TokenRow) -> Caller {

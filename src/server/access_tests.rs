@@ -71,3 +71,27 @@ async fn a_request_above_the_limit_does_not_reach_the_database() {
     let admitted = admit(&access, &bearer, client, false).await;
     assert!(matches!(admitted, Ok(Ok(Some(_)))), "{admitted:?}");
 }
+
+/// B-03: a provider at this server's address is recognised, and another program on the same host is not taken for it.
+#[test]
+fn b03_the_url_of_this_server_is_recognised() {
+    let hosts = ["debates.example.org".to_owned()];
+    let at = |bound: &str, url: &str| is_own_url(url, bound.parse().unwrap(), &hosts);
+    for (bound, url, expected) in [
+        ("127.0.0.1:4711", "http://127.0.0.1:4711/v1", true),
+        ("127.0.0.1:4711", "http://localhost:4711/v1", true),
+        ("127.0.0.1:4711", "http://[::1]:4711/v1", true),
+        ("127.0.0.1:4711", "http://127.0.0.1:11434", false),
+        ("127.0.0.1:4711", "http://10.0.0.1:4711/v1", false),
+        ("0.0.0.0:4711", "http://127.0.0.1:4711/v1", true),
+        ("10.0.0.1:4711", "http://10.0.0.1:4711/v1", true),
+        ("10.0.0.1:4711", "http://127.0.0.1:4711/v1", false),
+        ("10.0.0.1:4711", "https://Debates.example.org/v1", true),
+        ("10.0.0.1:4711", "http://debates.example.org:4711/v1", true),
+        ("10.0.0.1:4711", "http://debates.example.org:11434", false),
+        ("10.0.0.1:4711", "https://api.openai.com/v1", false),
+        ("10.0.0.1:4711", "not a url", false),
+    ] {
+        assert_eq!(at(bound, url), expected, "{bound} {url}");
+    }
+}

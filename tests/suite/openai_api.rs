@@ -52,7 +52,7 @@ fn reply(request: &Value) -> String {
     }
 }
 
-fn model_server() -> Server {
+pub(crate) fn model_server() -> Server {
     Server::start(|request, _| Answer::Reply(reply(request)))
 }
 
@@ -338,19 +338,22 @@ fn b03_the_name_of_the_reasoning_field_can_be_configured() {
     );
 }
 
+/// A message with an image.
+fn image(url: &str) -> Value {
+    json!([{ "role": "user", "content": [
+            { "type": "text", "text": "What is this?" },
+            { "type": "image_url", "image_url": { "url": url } },
+        ] }])
+}
+
+const PNG: &str = "data:image/png;base64,iVBORw0KGgo=";
+
 /// Everything that is wrong with a request is a 400 with its parameter, and starts no debate.
 #[test]
 fn b03_bad_requests_are_refused() {
     let model = model_server();
     let home = Home::with_model(&model);
     let serving = Serving::start(&home, &[]);
-    let image = |url: &str| {
-        json!([{ "role": "user", "content": [
-            { "type": "text", "text": "What is this?" },
-            { "type": "image_url", "image_url": { "url": url } },
-        ] }])
-    };
-    let png = "data:image/png;base64,iVBORw0KGgo=";
     let cases = [
         (json!({ "n": 2 }), "n", "unsupported_parameter"),
         (json!({ "n": 0 }), "n", "unsupported_parameter"),
@@ -385,16 +388,6 @@ fn b03_bad_requests_are_refused() {
             json!({ "messages": [{ "role": "user", "content": [{ "type": "input_audio" }] }] }),
             "messages[0].content[0]",
             "unsupported_parameter",
-        ),
-        (
-            json!({ "messages": image("https://example.org/x.png") }),
-            "messages[0].content[1].image_url.url",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": image(png) }),
-            "messages",
-            "invalid_request",
         ),
         (
             json!({ "tools": [{ "type": "function", "function": { "name": "f" } }] }),
@@ -449,6 +442,16 @@ fn b03_bad_requests_are_refused() {
         let error = error(&reply, 400, "invalid_request_error", code);
         assert_eq!(error["param"], param, "{more}: {error}");
     }
+    assert_eq!(debates(&serving).len(), 0);
+    assert_eq!(model.count(), 0);
+}
+
+/// Bodies that are no requests, and a question that is too long.
+#[test]
+fn b03_unreadable_requests_are_refused() {
+    let model = model_server();
+    let home = Home::with_model(&model);
+    let serving = Serving::start(&home, &[]);
     let reply = serving.post(CHAT, &chat("roundtable/nothing", &json!({})));
     error(&reply, 404, "invalid_request_error", "model_not_found");
     for (body, content_type, status) in [
@@ -474,10 +477,31 @@ fn b03_bad_requests_are_refused() {
     let reply = serving.post(CHAT, &long);
     assert!(matches!(reply.status, 400 | 413), "{}", reply.status);
     assert!(reply.json()["error"]["code"].is_string());
-    // Tools that must not be called do no harm. Images go to judges, if their model has vision.
-    let unused = json!({ "tools": [{ "type": "function" }], "tool_choice": "none" });
     assert_eq!(debates(&serving).len(), 0);
     assert_eq!(model.count(), 0);
+}
+
+/// Tools that must not be called do no harm. Images go to judges, if their model has vision.
+#[test]
+fn b03_unused_tools_are_accepted_and_images_need_vision() {
+    let home = Home::with_model(&model_server());
+    let serving = Serving::start(&home, &[]);
+    for (url, param) in [
+        (
+            "https://example.org/x.png",
+            "messages[0].content[1].image_url.url",
+        ),
+        (PNG, "messages"),
+    ] {
+        let reply = serving.post(
+            CHAT,
+            &chat("roundtable/panel", &json!({ "messages": image(url) })),
+        );
+        let refused = error(&reply, 400, "invalid_request_error", "invalid_request");
+        assert_eq!(refused["param"], param);
+    }
+    assert_eq!(debates(&serving).len(), 0);
+    let unused = json!({ "tools": [{ "type": "function" }], "tool_choice": "none" });
     assert_eq!(
         serving
             .post(CHAT, &chat("roundtable/panel", &unused))
@@ -486,7 +510,7 @@ fn b03_bad_requests_are_refused() {
     );
     let blind = serving.post(
         CHAT,
-        &chat("roundtable/judge", &json!({ "messages": image(png) })),
+        &chat("roundtable/judge", &json!({ "messages": image(PNG) })),
     );
     let blind = error(&blind, 400, "invalid_request_error", "invalid_request");
     assert!(
@@ -624,7 +648,7 @@ fn b03_the_answer_is_made_to_fit_a_schema() {
     assert_eq!(content(&reply), json!({ "title": "Queues" }));
 }
 
-/// Open WebUI asks for titles, tags, follow-ups and queries: one call each, and no debate.
+/// A front end asks for titles, tags, follow-ups and queries: one call each, and no debate.
 #[test]
 fn b03_side_jobs_of_front_ends_start_no_debate() {
     let model = model_server();
@@ -800,7 +824,7 @@ fn b13_a_preset_is_a_model_with_its_own_settings() {
     let home = Home::with(&model);
     home.write(
         "presets/short.toml",
-        "name = \"short\"\nsummary = \"One round\"\nprotocol = \"ask\"\nmodel = \"lab:a\"\n\
+        "name = \"short\"\nsummary = \"One round\"\nprotocol = \"ask\"\ndepth = \"deep\"\nmodel = \"lab:a\"\n\
          [seats]\nskeptic = \"lab:b\"\n[rules]\nmin_rounds = 1\nmax_rounds = 1\nauto_score = false\n[budget]\nmax_seconds = 60\n",
     );
     home.write(
@@ -939,7 +963,7 @@ fn b03_eight_clients_are_answered_at_once() {
     let serving = Serving::start(&home, &[]);
     let ask = |index: usize| {
         let question = format!("Question {index}: {QUESTION}");
-        let more = json!({ "stream": index % 2 == 0, "messages": [{ "role": "user", "content": question }] });
+        let more = json!({ "stream": index.is_multiple_of(2), "messages": [{ "role": "user", "content": question }] });
         let reply = serving.post(CHAT, &chat("roundtable/panel", &more));
         assert_eq!(reply.status, 200, "{}", reply.text());
         let text = reply.text();
@@ -1212,4 +1236,74 @@ fn b13_presets_of_an_untrusted_folder_are_ignored() {
     let run = list();
     assert!(!run.out.contains("Evil"), "{}", run.out);
     assert!(run.err.contains("presets/ is ignored"), "{}", run.err);
+}
+
+/// The shortest of several measurements, which says least about what else the machine does.
+fn shortest(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
+    (0..times).map(|_| measure()).min().unwrap()
+}
+
+/// A chat takes at most 2% longer than the same debate over the API, with calls of 200 ms.
+#[test]
+fn b03_a_chat_takes_as_long_as_the_same_debate_over_the_api() {
+    let model =
+        Server::start(|request, _| Answer::After(Duration::from_millis(200), reply(request)));
+    let home = Home::with_model(&model);
+    let serving = Serving::start(&home, &[]);
+    let timed = |request: &dyn Fn() -> Reply| {
+        let started = Instant::now();
+        let reply = request();
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        started.elapsed()
+    };
+    let (mut by_api, mut by_chat) = (Duration::MAX, Duration::MAX);
+    let is_close = |api: Duration, chat: Duration| chat.as_secs_f64() <= api.as_secs_f64() * 1.02;
+    // The shortest times of both, as often as a busy machine needs.
+    for _ in 0..15 {
+        let body = json!({ "protocol": "panel", "question": QUESTION });
+        let api = || serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=60")]);
+        by_api = by_api.min(timed(&api));
+        by_chat = by_chat.min(timed(&|| {
+            serving.post(CHAT, &chat("roundtable/panel", &json!({})))
+        }));
+        if is_close(by_api, by_chat) {
+            break;
+        }
+    }
+    eprintln!("figures: API {by_api:?}, chat {by_chat:?}");
+    assert!(
+        is_close(by_api, by_chat),
+        "API {by_api:?}, chat {by_chat:?}"
+    );
+}
+
+/// The first words of a model reach a client within 50 ms.
+#[test]
+fn b03_the_first_words_reach_the_client_at_once() {
+    let said_at = Arc::new(std::sync::Mutex::new(Instant::now()));
+    let gate = Gate::default();
+    let (at, held) = (Arc::clone(&said_at), gate.clone());
+    let model = Server::start(move |request, _| {
+        *at.lock().unwrap() = Instant::now();
+        if schema_name(request) == "panel_answer" {
+            Answer::Gated(held.clone(), reply(request))
+        } else {
+            Answer::Reply(reply(request))
+        }
+    });
+    let home = Home::with_model(&model);
+    let serving = Serving::start(&home, &[]);
+    let body = chat("roundtable/panel", &json!({ "stream": true }));
+    let mut streams = Vec::new();
+    // More than four debates would wait for each other's calls.
+    let fastest = shortest(3, || {
+        let mut stream = serving.post_stream(CHAT, &body);
+        stream.find(|block| block.contains("A blind")).unwrap();
+        let delay = said_at.lock().unwrap().elapsed();
+        streams.push(stream);
+        delay
+    });
+    gate.open();
+    eprintln!("figures: first words after {fastest:?}");
+    assert!(fastest < Duration::from_millis(50), "{fastest:?}");
 }

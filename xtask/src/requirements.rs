@@ -139,6 +139,14 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         manual_install: "https://nodejs.org, version 20 or newer",
     },
     Requirement {
+        name: "Python's venv",
+        purpose: Purpose::Clients,
+        reason: "installs the Python clients of the OpenAI-compatible API",
+        find: |_| runs("python3", &["-m", "venv", "--help"]).then(Environment::default),
+        methods: &[Method::Apt(&["python3-venv"])],
+        manual_install: "Debian, Ubuntu: apt-get install python3-venv | Fedora, macOS: a part of Python",
+    },
+    Requirement {
         name: "cargo-deny",
         purpose: Purpose::Deny,
         reason: "compares the dependencies with known vulnerabilities",

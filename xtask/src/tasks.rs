@@ -193,8 +193,8 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
     Ok(run_all(vec![soak]))
 }
 
-/// `clients`: real command-line agents, each in a debate against a scripted model server, and MCP clients. Not a part of `test`, because it downloads
-/// hundreds of megabytes.
+/// `clients`: software that others wrote, against a scripted model server: command-line agents as seats, clients of the
+/// OpenAI-compatible API, and MCP clients. Not a part of `test`, because it downloads two gigabytes.
 fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
     let cargo = prepare(&[Purpose::Compile, Purpose::Clients])?;
     let tools = Folders::find().tools;
@@ -212,7 +212,7 @@ fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
         .map(|filter| clients::test_name(filter))
         .collect();
     let tests = cargo
-        .step("debates of command-line agents", &arguments)
+        .step("agents as seats, and clients of the API", &arguments)
         .args(if filters.is_empty() { &all } else { &filters })
         .env("SUITE_CLIENTS", programs)
         .env("SUITE_MCP_CLIENTS", mcp_clients);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::data::{Data, DataError, DataKind, Text, is_name, nearest};
+use crate::depth::Depth;
 use crate::protocol::AnyProtocol;
 use crate::protocols;
 
@@ -29,6 +30,9 @@ pub struct Preset {
     /// The models of single seats.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seats: BTreeMap<String, String>,
+    /// How much of the protocol is played. Rules that are set win.
+    #[serde(default)]
+    pub depth: Depth,
     /// The input of the protocol.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub rules: Map<String, Value>,
@@ -41,10 +45,6 @@ pub struct Preset {
 /// The limits of one debate. The configured ones hold in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names are what callers write"
-)]
 pub struct PresetBudget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,

@@ -14,12 +14,13 @@ fn parsed(content: &str) -> Result<Preset, String> {
 #[test]
 fn b13_a_preset_names_protocol_cast_models_rules_and_budget() {
     let preset = parsed(
-        "name = 'mine'\nsummary = 's'\nprotocol = 'ask'\ncast = 'c'\nmodel = 'a:b'\non_disconnect = 'finish'\n\
+        "name = 'mine'\nsummary = 's'\nprotocol = 'ask'\ncast = 'c'\nmodel = 'a:b'\ndepth = 'quick'\non_disconnect = 'finish'\n\
          [seats]\nskeptic = 'c:d'\n[rules]\nmax_rounds = 2\n[budget]\nmax_cost = 0.5\nmax_seconds = 60\nmax_tokens = 9",
     )
     .unwrap();
     assert_eq!(preset.protocol().unwrap().name(), "dialectic");
     assert_eq!(preset.on_disconnect, OnDisconnect::Finish);
+    assert_eq!(preset.depth, Depth::Quick);
     assert_eq!(preset.rules["max_rounds"], 2);
     assert_eq!(preset.seats["skeptic"], "c:d");
     // The name of the protocol works as well.

@@ -203,14 +203,16 @@ fn content(
 
 /// A person has to decide before there is an answer.
 fn waiting(id: Uuid, entries: &[Entry], report: Report) -> String {
-    let mut text = report
+    let draft = report
         .answer
         .map_or_else(String::new, |draft| draft + "\n\n");
-    text += "**The debate waits for your decision.** ";
-    if let Some(query) = open_question(entries) {
-        text += &format!("{} ({}) ", query.question, query.options.join(", "));
-    }
-    text + &format!("Decide on the page /debates/{id}, or with POST /api/v1/debates/{id}/decision.")
+    let query = open_question(entries).map_or_else(String::new, |query| {
+        format!("{} ({}) ", query.question, query.options.join(", "))
+    });
+    format!(
+        "{draft}**The debate waits for your decision.** {query}Decide on the page /debates/{id}, or with \
+         POST /api/v1/debates/{id}/decision."
+    )
 }
 
 /// Applies `stop` and `max_tokens`.

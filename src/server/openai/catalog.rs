@@ -49,6 +49,16 @@ pub(super) fn find(data: &Data, model: &str) -> Result<Choice, Problem> {
     if let Some(choice) = known.remove(&format!("{PREFIX}{name}")) {
         return Ok(choice);
     }
+    // Not listed: the name of a protocol, and a command without its mode.
+    let protocol = protocols::of_command(name).or_else(|| protocols::named(name));
+    if let Some(protocol) = protocol {
+        return Ok(Choice {
+            id: format!("{PREFIX}{name}"),
+            summary: protocol.title().to_owned(),
+            debate: NewDebate::of(protocol.name()),
+            on_disconnect: OnDisconnect::Stop,
+        });
+    }
     let model: String = model.chars().take(100).collect();
     let all = all(data);
     let close = closest(&model, all.keys().map(String::as_str));
@@ -95,6 +105,7 @@ fn preset(text: &Text) -> Result<Choice, Problem> {
             cast: preset.cast,
             model: preset.model,
             seats: preset.seats,
+            depth: preset.depth,
             rules: preset.rules,
             budget: Some(BudgetRequest {
                 max_tokens: budget.max_tokens,
@@ -160,6 +171,10 @@ mod tests {
         // Without the prefix, and a preset that replaces a variant.
         assert_eq!(find(&data, "panel").unwrap().debate.protocol, "dialectic");
         assert_eq!(find(&data, "broken").unwrap_err().status(), 500);
+        for (alias, protocol) in [("dialectic", "dialectic"), ("debate", "modes")] {
+            let id = format!("roundtable/{alias}");
+            assert_eq!(find(&data, &id).unwrap().debate.protocol, protocol);
+        }
         let delphi = find(&data, "debate-delphi").unwrap().debate.rules;
         assert_eq!(
             Value::Object(delphi),

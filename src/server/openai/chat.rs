@@ -241,7 +241,7 @@ impl ContentPart {
         match (self.kind.as_str(), &self.text, &self.image_url) {
             ("text" | "refusal", text, _) => parts.add_text(text.as_deref().unwrap_or_default()),
             ("image_url", _, Some(image)) => {
-                parts.add_image(&format!("{at}/image_url/url"), &image.url)?
+                parts.add_image(&format!("{at}/image_url/url"), &image.url)?;
             }
             (kind, ..) => {
                 let message = format!(
@@ -349,7 +349,7 @@ impl ChatWire {
         format!("chatcmpl-{}", self.id)
     }
 
-    fn chunk(&self, choices: Value) -> Value {
+    fn chunk(&self, choices: &Value) -> Value {
         let mut chunk = json!({
             "id": self.chat_id(),
             "object": "chat.completion.chunk",
@@ -363,9 +363,9 @@ impl ChatWire {
         chunk
     }
 
-    fn delta(&self, delta: Value, finish: Option<&str>) -> Value {
+    fn delta(&self, delta: &Value, finish: Option<&str>) -> Value {
         self.chunk(
-            json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]),
+            &json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]),
         )
     }
 }
@@ -402,26 +402,26 @@ impl Wire for ChatWire {
     }
 
     fn start(&mut self) -> String {
-        data(&self.delta(json!({ "role": "assistant", "content": "" }), None))
+        data(&self.delta(&json!({ "role": "assistant", "content": "" }), None))
     }
 
     fn reasoning(&mut self, text: &str) -> String {
-        data(&self.delta(json!({ self.reasoning_key.as_str(): text }), None))
+        data(&self.delta(&json!({ self.reasoning_key.as_str(): text }), None))
     }
 
     fn idle(&mut self) -> String {
-        data(&self.delta(json!({}), None))
+        data(&self.delta(&json!({}), None))
     }
 
     fn answer(&mut self, answer: Answer) -> String {
-        let mut text = data(&self.delta(json!({ "content": answer.content }), None));
-        let mut last = self.delta(json!({}), Some(answer.finish));
+        let mut text = data(&self.delta(&json!({ "content": answer.content }), None));
+        let mut last = self.delta(&json!({}), Some(answer.finish));
         if let Some(extension) = &answer.roundtable {
             last["roundtable"] = json!(extension);
         }
         text += &data(&last);
         if self.has_usage {
-            let mut usage = self.chunk(json!([]));
+            let mut usage = self.chunk(&json!([]));
             usage["usage"] = json!(ChatUsage::from(answer.usage));
             text += &data(&usage);
         }

@@ -96,7 +96,7 @@ fn param(fault: &Fault) -> String {
     let mut param = String::new();
     for part in fault.at.split('/').filter(|part| !part.is_empty()) {
         if part.bytes().all(|byte| byte.is_ascii_digit()) {
-            param.push_str(&format!("[{part}]"));
+            param.extend(["[", part, "]"]);
             continue;
         }
         if !param.is_empty() {

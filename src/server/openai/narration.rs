@@ -96,8 +96,7 @@ impl Narration {
 
     fn restart(&mut self, step: &str, reason: &str) {
         if let Some(turn) = self.turn(step).filter(|turn| turn.has_begun) {
-            turn.untold
-                .push_str(&format!("\n\n(starts again: {reason})\n\n"));
+            turn.untold.extend(["\n\n(starts again: ", reason, ")\n\n"]);
         }
     }
 

@@ -234,7 +234,7 @@ impl InputItem {
                             parts.add_text(text.as_deref().unwrap_or_default());
                         }
                         ("input_image", _, Some(url)) => {
-                            parts.add_image(&format!("{at}/image_url"), url)?
+                            parts.add_image(&format!("{at}/image_url"), url)?;
                         }
                         (kind, ..) => {
                             let message = format!(

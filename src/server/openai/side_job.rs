@@ -73,7 +73,7 @@ fn asks_about_a_chat(text: &str) -> bool {
     };
     let instruction = format!("{before}{after}");
     let asks_for = |key: &&str| instruction.contains(&format!("\"{key}\":"));
-    instruction.contains("JSON") && KEYS.iter().any(|key| asks_for(&key))
+    instruction.contains("JSON") && KEYS.iter().any(asks_for)
 }
 
 /// Answers with one call.

@@ -12,7 +12,7 @@ fn turn(role: Role, text: &str) -> Turn {
     Turn { role, ..user(text) }
 }
 
-/// The instructions of Open WebUI, shortened in the middle.
+/// The instructions of `open-webui`, shortened in the middle.
 fn instructions() -> Vec<String> {
     let with = |task: &str, output: &str| {
         format!(

@@ -223,6 +223,8 @@ impl Table {
                 .await?;
             if let Some(estimate) = table.setup.estimate {
                 table.memoize(estimate::KEY, || estimate)?;
+                // Readers of a running debate wait for every entry up to `last_seq`, also before the first answer.
+                table.write_deferred().await?;
             }
         }
         Ok(table)

@@ -77,8 +77,8 @@ pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Inpu
         outcomes => outcomes,
     };
     let input = Input {
-        context,
         outcomes,
+        context,
         ..input
     };
     Ok((said.question, input))
