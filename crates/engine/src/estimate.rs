@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::budget::Budget;
 use crate::event::{Entry, Setup};
-pub use crate::expected_usage::Estimate;
+pub use crate::expected_usage::{Estimate, KEY};
 use crate::expected_usage::{dollars, whole};
 use crate::journal::MemoryJournal;
 use crate::model::{Ability, Deltas, Model, Profile, Request};
@@ -23,9 +23,6 @@ use crate::report::{Block, Section, Tone};
 use crate::table::{Halt, SeatModel, Table, TableDeps, busy_ms};
 use crate::tokens;
 use crate::totals::Totals;
-
-/// The journal key of the estimate.
-pub const KEY: &str = "estimate";
 
 /// The tokens of a reply: a page, less from small models, and at the least a sentence.
 const REPLY: u64 = 450;

@@ -24,6 +24,7 @@ use crate::depth::Depth;
 use crate::event::{End, Entry, Millis, Setup, State};
 use crate::journal::JournalError;
 use crate::report::{Report, Section};
+use crate::round_value::ValueHistory;
 use crate::table::{Halt, SeatModel, Table};
 use crate::tokens;
 
@@ -102,6 +103,8 @@ pub struct Needs {
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
+    /// What earlier debates say about the value of another round.
+    pub value: bool,
 }
 
 impl Needs {
@@ -109,6 +112,7 @@ impl Needs {
         library: false,
         history: false,
         sources: false,
+        value: false,
     };
 }
 
@@ -131,6 +135,7 @@ pub struct Context<'a> {
     pub settings: Value,
     pub history: Vec<Observation>,
     pub learned: Option<Learned>,
+    pub value: ValueHistory,
 }
 
 impl Context<'_> {

@@ -11,6 +11,7 @@ fn context(data: &Data) -> Context<'_> {
         settings: Value::Null,
         history: Vec::new(),
         learned: None,
+        value: crate::round_value::ValueHistory::default(),
     }
 }
 

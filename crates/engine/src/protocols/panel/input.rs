@@ -10,6 +10,7 @@ use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
 use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
+use crate::round_value::ValueRules;
 
 /// With two models nothing can be ranked: each reads a single answer.
 const MIN_SEATS: usize = 3;
@@ -22,6 +23,9 @@ pub struct Input {
     pub full: Option<bool>,
     /// Whether the seats rank each other's answers. Without ranks, the chair concludes from the answers alone. Defaults to true.
     pub rank: Option<bool>,
+    /// Stop when another round costs more than this for each change that it is expected to bring, in US dollars.
+    #[schemars(range(min = 0))]
+    pub stop_by_value: Option<f64>,
     /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
     pub early_stop_confidence: Option<f64>,
 }
@@ -32,6 +36,9 @@ pub struct Rules {
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub ranks: bool,
     pub early_stop_confidence: Probability,
+    /// How the value of another round is judged. `None` in debates of earlier versions, which did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueRules>,
 }
 
 /// Panels of earlier versions always ranked.
@@ -76,6 +83,10 @@ pub(super) fn validate(
         .map_err(|error| Fault::new("/rules/early_stop_confidence", error.to_string()))
         .map_err(|fault| faults.push(fault))
         .ok();
+    let history = context.value.clone();
+    let value = ValueRules::new(input.stop_by_value, history)
+        .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
+        .ok();
     let cast = load_cast(context.data, request.cast.as_ref())
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
@@ -85,6 +96,7 @@ pub(super) fn validate(
                 full: input.full.unwrap_or(false),
                 ranks: input.rank.unwrap_or(true),
                 early_stop_confidence,
+                value,
             };
             Ok(Plan::new(question, cast, EmbedderUse::None, rules))
         }
