@@ -5,7 +5,7 @@ use roundtable_core::value::{Movement, Record, RoundPrice, RoundValue};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Entry, Event, Spent};
-use crate::report::{Block, Section, Tone};
+use crate::report::{Block, Cell, Section, Table};
 
 const SUFFIX: &str = "/value";
 
@@ -77,12 +77,14 @@ pub fn of_journal(entries: &[Entry]) -> Vec<(u32, RoundValue)> {
 
 /// The report section with a line for every round.
 pub(crate) fn section(entries: &[Entry]) -> Option<Section> {
-    let lines = of_journal(entries)
+    let rows = of_journal(entries)
         .into_iter()
-        .map(|(round, value)| Block::Note {
-            text: format!("Round {round}: {}", value.to_text()),
-            tone: Tone::Quiet,
-        });
-    let lines: Vec<Block> = lines.collect();
-    (!lines.is_empty()).then(|| Section::side("Value of another round", lines))
+        .map(|(round, value)| vec![Cell::new(round.to_string()), Cell::new(value.to_text())]);
+    let table = Table::of(
+        "The chance that another round changes the answer, and its price, after each round",
+        &["#Round", "Another round"],
+        rows,
+    );
+    let section = || Section::side("Value of another round", vec![Block::Table(table.clone())]);
+    (!table.rows.is_empty()).then(section)
 }
