@@ -102,8 +102,8 @@ pub(crate) fn render(
             return serde_saphyr::to_string(&record(row, entries)?)
                 .map_err(|error| ExportError::Serialize(error.to_string()));
         }
-        Format::Md => Ok(markdown(&transcript, &protocols::report(entries))),
-        Format::Html => Ok(html(&transcript, &protocols::report(entries))),
+        Format::Md => Ok(markdown(&transcript, &report(row, entries))),
+        Format::Html => Ok(html(&transcript, &report(row, entries))),
         Format::Jsonl => {
             let example = trace(row, entries).and_then(|trace| example(&trace));
             let example = example.ok_or(ExportError::NoTrainingData)?;
@@ -111,6 +111,10 @@ pub(crate) fn render(
         }
     };
     written.map_err(|error| ExportError::Serialize(error.to_string()))
+}
+
+fn report(row: &DebateRow, entries: &[Entry]) -> Report {
+    protocols::report(entries).shown_as(row.state)
 }
 
 fn record(row: &DebateRow, entries: &[Entry]) -> Result<Value, ExportError> {

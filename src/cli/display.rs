@@ -20,6 +20,7 @@ use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State, position};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
+use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::table::Notice;
 use roundtable_engine::tokens;
 use roundtable_engine::totals::Sum;
@@ -199,7 +200,7 @@ impl Display {
                 self.close();
                 drop(self.take_running(&step.call.step));
                 let who = capital(&position(&step.call.step));
-                let why = status::plain_reason(&step.reason);
+                let why = plain_reason(&step.reason);
                 let text = format!("{who} is absent: {}", output::harmless(&why));
                 output::note(&format!("{} {text}", painted(WARN, "!")));
                 self.start_spinner();
@@ -417,7 +418,7 @@ impl Display {
             self.close();
         }
         self.end_open_line();
-        let (who, why) = (position(step), status::plain_reason(reason));
+        let (who, why) = (position(step), plain_reason(reason));
         let text = painted(QUIET, &format!("  Asking {who} again: {why}"));
         self.print_above_spinner(|| output::note(&text));
     }

@@ -30,6 +30,7 @@ impl StoredDebate {
         let entries = store.entries(row.id).await?;
         let mut stored = Self::from_entries(row.id, row.created_at, entries)?;
         stored.transcript = stored.transcript.shown_as(row.state);
+        stored.report = stored.report.shown_as(row.state);
         Ok(stored)
     }
 

@@ -172,6 +172,7 @@ pub(crate) fn transcript(entries: &[Entry]) -> Transcript {
 /// A report with all blocks, chart types and tones.
 pub(crate) fn report() -> Report {
     Report {
+        verdict: None,
         answer: Some(
             "Use **REST** with an OpenAPI description for the first release, with one batched read endpoint.\n\n\
              ## Confidence: 7/10\n\nThe query patterns are measured on one month only."

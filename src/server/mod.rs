@@ -15,6 +15,7 @@ mod live;
 mod log;
 pub(crate) mod new_token;
 mod notifiers;
+mod openai;
 mod openapi;
 mod openness;
 mod ownership;
@@ -348,6 +349,7 @@ fn routes() -> Routes {
             read(Nothing).audited("sign-out"),
             sign_in::sign_out,
         )
+        .merge(openai::routes())
         .merge(web::routes())
 }
 

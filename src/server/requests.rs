@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::new_token::NewToken;
+use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
 use super::{App, off_runtime};
 use crate::config::Limits;
@@ -237,6 +238,23 @@ fn rules_by_protocol(schema: &mut Schema) {
 }
 
 impl NewDebate {
+    /// One that leaves everything to the configuration, without a question.
+    pub(crate) fn of(protocol: &str) -> Self {
+        Self {
+            protocol: protocol.to_owned(),
+            question: String::new(),
+            cast: None,
+            model: None,
+            seats: BTreeMap::new(),
+            rules: Map::new(),
+            sources: Vec::new(),
+            budget: None,
+            allow_secrets: false,
+            seed: None,
+            depth: Depth::default(),
+        }
+    }
+
     pub(crate) fn spec(self, limits: &Limits) -> Result<DebateSpec, Problem> {
         let mut faults = Vec::new();
         let protocol = protocols::named(&self.protocol);
@@ -357,6 +375,8 @@ content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(ChatRequest);
+content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());
 
 /// A validated body, with its bytes as they were sent.

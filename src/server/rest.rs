@@ -33,7 +33,7 @@ use super::{App, off_runtime};
 use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::setup::estimate::DebateEstimate;
-use crate::setup::{self, DebateSpec};
+use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
@@ -186,9 +186,28 @@ pub(super) async fn start(
     app.quotas.check(&app.store, caller).await?;
     spec.policy = caller.policy();
     let mut prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    check_recursion(app, &prepared)?;
     let allowance = app.quotas.admit(&app.store, caller).await?;
     allowance.apply(&mut prepared);
     Ok(app.scheduler.create(slot, prepared, request).await?)
+}
+
+/// A seat must not be a debate of this server: it would debate without end.
+pub(super) fn check_recursion(app: &App, prepared: &PreparedDebate) -> Result<(), Problem> {
+    let providers = &app.context.config.providers;
+    for seated in &prepared.setup.seats {
+        let provider = seated.model.split(':').next();
+        let provider = provider.and_then(|name| providers.get(name));
+        if provider.is_some_and(|provider| app.access.is_own_url(&provider.base_url)) {
+            let (seat, model) = (&seated.seat.name, &seated.model);
+            let message = format!(
+                "the model {model} of seat '{seat}' is this server itself, so the debate would never end: choose another model"
+            );
+            return Err(Problem::invalid_at("/model", message)
+                .renamed(StatusCode::BAD_REQUEST, "recursion"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) async fn list(
@@ -417,7 +436,7 @@ async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
             seq: entries.last().map_or(0, |last| last.seq),
             record: protocols::record(&row.id.to_string(), stamp, &entries)
                 .map(|record| export::shown_record(record, row.state, &entries)),
-            report: protocols::report(&entries),
+            report: protocols::report(&entries).shown_as(row.state),
             row,
         }
     };

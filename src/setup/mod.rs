@@ -40,7 +40,7 @@ use crate::failure::{Failure, Fault};
 use crate::learning;
 use crate::models::ModelPolicy;
 use crate::store::Store;
-pub(crate) use seating::{check_allowed, no_model, proposed_models};
+pub(crate) use seating::{check_allowed, fast_model, no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]

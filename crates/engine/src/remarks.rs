@@ -3,6 +3,12 @@
 //! A remark is sent back to the model: first what is wrong, then, in further sentences, what to do. People read only the first
 //! sentence, because the rest is addressed to the model.
 
+use roundtable_core::format::truncated;
+use roundtable_core::wording::one_line;
+
+/// Length of a reason that people read, in characters.
+const MAX_REASON: usize = 160;
+
 /// The first sentence of a remark. Full stops in quoted text do not end it.
 pub fn for_people(remark: &str) -> &str {
     let mut is_quoted = false;
@@ -18,6 +24,53 @@ pub fn for_people(remark: &str) -> &str {
         previous = c;
     }
     remark
+}
+
+/// Why a call is repeated or a seat is absent, for people: what was written for the model and the validator is left out.
+pub fn plain_reason(reason: &str) -> String {
+    let sent_back = reason.strip_prefix("sent back: ");
+    let text = sent_back.unwrap_or(reason);
+    let known = [
+        ("The reply was empty", "the reply was empty"),
+        (
+            "The reply was cut off",
+            "the reply was cut off at the token limit",
+        ),
+        (
+            "The reply is prose",
+            "the model answered in prose instead of the required form",
+        ),
+        (
+            "The reply is not a JSON object",
+            "the model answered in prose instead of the required form",
+        ),
+        (
+            "The reply does not fit the schema",
+            "the reply does not have the required form",
+        ),
+        (
+            "The reply cannot be used",
+            "the reply does not have the required form",
+        ),
+    ];
+    let known = known.iter().find(|(start, _)| text.starts_with(start));
+    match (known, sent_back) {
+        (Some((_, plain)), _) => (*plain).to_owned(),
+        (None, Some(remarks)) => match rule_of(remarks) {
+            Some(rule) => format!("the reply broke a rule ({rule})"),
+            None => "the reply broke a rule".to_owned(),
+        },
+        (None, None) => truncated(&one_line(text), MAX_REASON),
+    }
+}
+
+/// `evidence: N1 rests on nothing` → `evidence`
+pub fn rule_of(remark: &str) -> Option<&str> {
+    let (rule, _) = remark.split_once(": ")?;
+    let is_name = rule
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
+    (is_name && !rule.is_empty()).then_some(rule)
 }
 
 #[cfg(test)]

@@ -25,3 +25,33 @@ fn m03_the_instruction_is_left_out() {
         assert_eq!(for_people(remark), shown);
     }
 }
+
+/// What was written for a model or a validator is not shown to people.
+#[test]
+fn reasons_are_told_in_plain_words() {
+    let reasons = [
+        (
+            "sent back: evidence: N1 rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE.",
+            "the reply broke a rule (evidence)",
+        ),
+        (
+            "sent back: Write the answer without naming the debate.",
+            "the reply broke a rule",
+        ),
+        (
+            "The reply is not a JSON object: expected ident at line 1 column 2",
+            "the model answered in prose instead of the required form",
+        ),
+        (
+            "sent back: The reply does not fit the schema: /vote: \"MAINTAIN\" is not valid under any of the schemas",
+            "the reply does not have the required form",
+        ),
+        (
+            "the server failed with status 500 (lab:x)",
+            "the server failed with status 500 (lab:x)",
+        ),
+    ];
+    for (reason, expected) in reasons {
+        assert_eq!(plain_reason(reason), expected);
+    }
+}

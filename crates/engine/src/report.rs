@@ -4,15 +4,26 @@
 //! Text written by a model or a person appears only where its type says so, above all in [`Block::Text`]; renderers sanitize
 //! it there.
 
+mod verdict;
+
 use roundtable_core::distinct::distinct;
 use roundtable_core::format::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::state::State;
+pub use verdict::{
+    Badge, BadgeKind, Dissent, NextAction, SeatFailure, Verdict, VerdictAnswer, VerdictChange,
+    VerdictConfidence, VerdictUsage,
+};
+
 /// What a debate has to show. A protocol folds its journal into a report at any moment, finished or not; the same journal
 /// always gives the same report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
+    /// The result on one screen. `None` in reports that are not about a single debate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The outcome in the model's words, as Markdown. `None` while there is none.
     pub answer: Option<String>,
     /// Key figures: `("Confidence", "7 of 10")`.
@@ -202,7 +213,7 @@ pub struct Cell {
     pub tone: Tone,
 }
 
-/// Emphasis of a value. `Critical` (red) is only for open critical items.
+/// Emphasis of a value. `Critical` (red) is only for open critical items and for answers that were not challenged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -307,6 +318,15 @@ pub struct Dot {
 const ENDING: &str = "Ending";
 
 impl Report {
+    /// The report with the state that surfaces show, see [`Verdict::shown_as`].
+    #[must_use]
+    pub fn shown_as(self, state: State) -> Self {
+        Self {
+            verdict: self.verdict.map(|verdict| verdict.shown_as(state)),
+            ..self
+        }
+    }
+
     /// For a view of a few lines: how the debate ended and what it changed, then the sections that only have notes.
     pub fn ending(&self) -> impl Iterator<Item = &Block> {
         let is_note = |block: &Block| matches!(block, Block::Note { .. });

@@ -19,14 +19,14 @@ use crate::cast::Cast;
 use crate::data::Data;
 use crate::depth::Depth;
 use crate::embedder::Embedder;
-use crate::event::{Entry, Millis, Seated, Setup};
+use crate::event::{Entry, Millis, Seated, Setup, State};
 use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
 use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request, ToolCall};
 use crate::prompt::Prompts;
 use crate::protocol::{AnyProtocol, Context, Plan};
-use crate::protocols::dialectic::Rules;
-use crate::protocols::play;
+use crate::protocols::{self, dialectic::Rules, play};
 use crate::reasoning::Library;
+use crate::report::{BadgeKind, Verdict};
 use crate::table::{Clock, SeatModel, Table, TableDeps};
 
 type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
@@ -466,4 +466,34 @@ pub(crate) fn issue(strategy: &str, severity: &str, problem: &str) -> Value {
         "why_it_matters": "All rests on it.",
         "suggested_fix": "Show it.",
     })
+}
+
+/// The report's verdict after every entry keeps its promises: it has a draft until the debate ends, and it fits on a screen.
+pub(crate) fn assert_verdicts(entries: &[Entry]) -> Verdict {
+    for end in 1..=entries.len() {
+        let verdict = protocols::report(&entries[..end]).verdict.unwrap();
+        let is_over = matches!(verdict.state, State::Complete | State::Partial);
+        let Some(answer) = &verdict.answer else {
+            continue;
+        };
+        assert_eq!(answer.is_draft, !is_over, "after {end} entries");
+        assert_eq!(
+            verdict.badge.kind == BadgeKind::Draft,
+            !is_over,
+            "{:?}",
+            verdict.badge
+        );
+        assert!(
+            verdict.badge.text.chars().count() <= 120,
+            "{}",
+            verdict.badge.text
+        );
+        let length = answer
+            .headline
+            .as_ref()
+            .map_or(0, |line| line.chars().count().max(80));
+        assert!(length + answer.short.chars().count() <= 350, "{answer:?}");
+        assert!(!answer.short.contains('\n'), "{answer:?}");
+    }
+    protocols::report(entries).verdict.unwrap()
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use roundtable_engine::event::Spent;
+use roundtable_engine::remarks::rule_of;
 use roundtable_engine::report::Fact;
 use roundtable_engine::round_value;
 use roundtable_engine::tools::{Answered, Exchange};
@@ -93,44 +94,6 @@ pub(super) fn tokens_per_second(tokens: u64, time: Duration) -> Option<String> {
     is_measured.then(|| format!("{} tokens/s", estimate::rate(rate)))
 }
 
-/// Why a call is repeated or a seat is absent, for people: what was written for the model and the validator is left out.
-pub(super) fn plain_reason(reason: &str) -> String {
-    let sent_back = reason.strip_prefix("sent back: ");
-    let text = sent_back.unwrap_or(reason);
-    let known = [
-        ("The reply was empty", "the reply was empty"),
-        (
-            "The reply was cut off",
-            "the reply was cut off at the token limit",
-        ),
-        (
-            "The reply is prose",
-            "the model answered in prose instead of the required form",
-        ),
-        (
-            "The reply is not a JSON object",
-            "the model answered in prose instead of the required form",
-        ),
-        (
-            "The reply does not fit the schema",
-            "the reply does not have the required form",
-        ),
-        (
-            "The reply cannot be used",
-            "the reply does not have the required form",
-        ),
-    ];
-    let known = known.iter().find(|(start, _)| text.starts_with(start));
-    match (known, sent_back) {
-        (Some((_, plain)), _) => (*plain).to_owned(),
-        (None, Some(remarks)) => match rule_of(remarks) {
-            Some(rule) => format!("the reply broke a rule ({rule})"),
-            None => "the reply broke a rule".to_owned(),
-        },
-        (None, None) => output::short(text, 160),
-    }
-}
-
 /// The rules that a reply broke, by name where they have one.
 pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
     if remarks.is_empty() {
@@ -147,15 +110,6 @@ pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
         names.join(", ")
     };
     Some(format!("broken rules, also after a second try: {names}"))
-}
-
-/// `evidence: N1 rests on nothing` → `evidence`
-fn rule_of(remark: &str) -> Option<&str> {
-    let (rule, _) = remark.split_once(": ")?;
-    let is_name = rule
-        .chars()
-        .all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
-    (is_name && !rule.is_empty()).then_some(rule)
 }
 
 /// Prints retrieved reasoning templates and tool calls.

@@ -2,6 +2,7 @@
 
 use roundtable_engine::estimate;
 use roundtable_engine::event::{State, position};
+use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::report::{Block, Place, Report, Tone};
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 use unicode_width::UnicodeWidthStr;
@@ -9,7 +10,6 @@ use unicode_width::UnicodeWidthStr;
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
 use super::super::stored_debate::StoredDebate;
 use super::blocks::{self, RenderOptions};
-use super::status::plain_reason;
 use super::wrap::wrap_line;
 use crate::format::counted;
 use crate::render::{Roles, names_a_state};

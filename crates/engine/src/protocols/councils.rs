@@ -33,7 +33,7 @@ pub use verdict::Verdict;
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup, Words};
-use crate::protocol::{Context, Fault, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -52,6 +52,8 @@ pub struct Councils;
 impl Protocol for Councils {
     const NAME: &'static str = "councils";
     const TITLE: &'static str = "Judgement";
+    const COMMAND: &'static str = "judge";
+    const SUMMARY: &'static str = "Councils of judges score a text and say why";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
 
@@ -89,6 +91,10 @@ impl Protocol for Councils {
 
     fn record_schema() -> Option<Value> {
         Some(schema())
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        Ok(input::converse(input, said))
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Dialectic;
 impl Protocol for Dialectic {
     const NAME: &'static str = "dialectic";
     const TITLE: &'static str = "Dialectic";
+    const COMMAND: &'static str = "ask";
+    const SUMMARY: &'static str =
+        "A proposer and a skeptic debate a question until the answer holds";
     const CAST: &'static str = "dialectic";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {

@@ -18,6 +18,8 @@ use crate::table::Budget;
 
 #[path = "dialectic/tests/absence.rs"]
 mod absence;
+#[path = "dialectic/tests/card.rs"]
+mod card;
 #[path = "dialectic/tests/endings.rs"]
 mod endings;
 #[path = "dialectic/tests/issues.rs"]

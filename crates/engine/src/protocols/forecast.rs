@@ -46,7 +46,7 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
@@ -63,6 +63,9 @@ pub struct Forecast;
 impl Protocol for Forecast {
     const NAME: &'static str = "forecast";
     const TITLE: &'static str = "Forecast";
+    const COMMAND: &'static str = "forecast";
+    const SUMMARY: &'static str =
+        "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
@@ -109,6 +112,13 @@ impl Protocol for Forecast {
 
     fn form(_: &Data) -> Vec<FormField> {
         input::form()
+    }
+
+    fn converse(
+        input: Input,
+        said: Conversation,
+    ) -> Result<(String, Input), Vec<crate::protocol::Fault>> {
+        input::converse(input, said)
     }
 }
 

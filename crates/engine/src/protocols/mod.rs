@@ -9,6 +9,7 @@ pub mod panel;
 mod record_header;
 mod replay;
 mod scrutiny;
+mod verdict_header;
 
 use std::sync::Arc;
 
@@ -38,6 +39,12 @@ pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes,
 
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)
+}
+
+/// The protocol that this command starts.
+pub fn of_command(command: &str) -> Option<&'static dyn AnyProtocol> {
+    let mut all = ALL.iter().copied();
+    all.find(|protocol| protocol.command() == command)
 }
 
 pub fn names() -> Vec<&'static str> {
@@ -88,6 +95,10 @@ pub async fn play_unless(
 pub fn report(entries: &[Entry]) -> Report {
     let entries = &*current(entries);
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
+    // Also for a debate of an unknown protocol, and before its first turn.
+    report
+        .verdict
+        .get_or_insert_with(|| verdict_header::header(entries));
     report.sections.extend(fallbacks::section(entries));
     report.sections.extend(fallbacks::rescued_section(entries));
     report.sections.extend(fallbacks::notices_section(entries));

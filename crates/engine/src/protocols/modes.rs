@@ -42,7 +42,9 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
-use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request, end_of};
+use crate::protocol::{
+    Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
+};
 use crate::reply;
 use crate::report::{Report, Section};
 use crate::round_value;
@@ -62,6 +64,8 @@ pub struct Modes;
 impl Protocol for Modes {
     const NAME: &'static str = "modes";
     const TITLE: &'static str = "Debate";
+    const COMMAND: &'static str = "debate";
+    const SUMMARY: &'static str = "A panel debates a question over several rounds";
     const CAST: &'static str = "modes";
     const ANSWER_PHASE: &'static str = "conclusion";
     const PHASE_NAMES_EVENTS: bool = false;
@@ -117,6 +121,14 @@ impl Protocol for Modes {
 
     fn form(data: &Data) -> Vec<FormField> {
         input::form(data)
+    }
+
+    fn variants(data: &Data) -> Vec<Variant<Input>> {
+        input::variants(data)
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        input::converse(input, said)
     }
 }
 

@@ -6,6 +6,9 @@ use crate::event::{End, State, position};
 use crate::protocol::end_of;
 use crate::table::{Halt, Missing};
 
+/// The beginning of an answer that is not complete.
+const PARTIAL: &str = "**Partial:** ";
+
 pub(super) struct Outcome<'v> {
     /// Whether the verdict has an answer.
     pub(super) is_there: bool,
@@ -53,7 +56,7 @@ impl Outcome<'_> {
         let limit = self.ran_out.map(str::to_owned);
         let absent = (!self.missing.is_empty()).then(|| absences(self.missing));
         let parts: Vec<String> = limit.into_iter().chain(absent).collect();
-        Some(format!("**Partial:** {}.", parts.join("; ")))
+        Some(format!("{PARTIAL}{}.", parts.join("; ")))
     }
 
     /// The answer with [`Self::partial_line`] on top. `lowered` has the stated and the lowered confidence, as they are shown.
@@ -68,40 +71,53 @@ impl Outcome<'_> {
     }
 }
 
+/// The answer without the line that marks it as partial.
+pub(super) fn unmarked(answer: &str) -> &str {
+    let marked = answer.strip_prefix(PARTIAL);
+    let text = marked.and_then(|rest| Some(rest.split_once("\n\n")?.1));
+    text.unwrap_or(answer)
+}
+
 /// Who was absent and when: `the skeptic was absent in rounds 1 and 2; the judge was absent (score)`.
 pub(super) fn absences(missing: &[Missing]) -> String {
-    let mut seats: Vec<(&str, Vec<u32>, Vec<&str>)> = Vec::new();
+    let mut seats: Vec<&str> = Vec::new();
     for step in missing {
+        if !seats.contains(&step.seat.as_str()) {
+            seats.push(&step.seat);
+        }
+    }
+    let parts = seats.into_iter().map(|seat| {
+        let steps = missing.iter().filter(|step| step.seat == seat);
+        let steps: Vec<Missing> = steps.cloned().collect();
+        let when = rounds_and_phases(&steps);
+        format!("the {} was absent{when}", seat.replace(['-', '_'], " "))
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// When these steps of one seat were due: ` in rounds 1 and 2 (score)`.
+pub(super) fn rounds_and_phases(steps: &[Missing]) -> String {
+    let mut rounds: Vec<u32> = Vec::new();
+    let mut phases: Vec<&str> = Vec::new();
+    for step in steps {
         let group = step.step.split('/').next().unwrap_or_default();
-        let index = seats.iter().position(|(seat, ..)| *seat == step.seat);
-        let index = index.unwrap_or_else(|| {
-            seats.push((&step.seat, Vec::new(), Vec::new()));
-            seats.len() - 1
-        });
-        let (_, rounds, phases) = &mut seats[index];
         match group.strip_prefix('r').and_then(|round| round.parse().ok()) {
             Some(round) if rounds.contains(&round) => {}
             Some(round) => rounds.push(round),
             None => phases.push(group),
         }
     }
-    let parts = seats.into_iter().map(|(seat, mut rounds, phases)| {
-        rounds.sort_unstable();
-        let numbers: Vec<String> = rounds.iter().map(u32::to_string).collect();
-        let rounds = match numbers.as_slice() {
-            [] => String::new(),
-            [only] => format!(" in round {only}"),
-            [first @ .., last] => format!(" in rounds {} and {last}", first.join(", ")),
-        };
-        let phases = if phases.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", phases.join(", "))
-        };
-        let seat = seat.replace(['-', '_'], " ");
-        format!("the {seat} was absent{rounds}{phases}")
-    });
-    parts.collect::<Vec<_>>().join("; ")
+    rounds.sort_unstable();
+    let numbers: Vec<String> = rounds.iter().map(u32::to_string).collect();
+    let rounds = match numbers.as_slice() {
+        [] => String::new(),
+        [only] => format!(" in round {only}"),
+        [first @ .., last] => format!(" in rounds {} and {last}", first.join(", ")),
+    };
+    if phases.is_empty() {
+        return rounds;
+    }
+    format!("{rounds} ({})", phases.join(", "))
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ pub struct Panel;
 impl Protocol for Panel {
     const NAME: &'static str = "panel";
     const TITLE: &'static str = "Panel";
+    const COMMAND: &'static str = "panel";
+    const SUMMARY: &'static str =
+        "Several models answer blind, rank each other, and a chair concludes";
     const CAST: &'static str = "panel";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {

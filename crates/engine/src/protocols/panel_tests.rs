@@ -12,9 +12,10 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request as ModelRequest};
 use crate::protocol::AnyProtocol;
 use crate::protocols::{play, record, report};
-use crate::report::Block;
+use crate::report::{BadgeKind, Block};
 use crate::scripted::{
-    Dying, Scripted, deps, entries, longest_chain, name, rules_at, snapshot, timeless,
+    Dying, Scripted, assert_verdicts, deps, entries, longest_chain, name, rules_at, snapshot,
+    timeless,
 };
 use crate::table::TableDeps;
 
@@ -467,6 +468,19 @@ async fn c22_a_panel_says_whether_its_answer_was_challenged() {
         shown.contains("Not challenged: the seats agreed before"),
         "{shown}"
     );
+}
+
+/// C-22: the verdict has the position as headline, the blind vote, and the seats that answered otherwise.
+#[tokio::test]
+async fn c22_the_verdict_of_a_panel() {
+    let (_, journal, _) = played(&Script::default(), json!({})).await;
+    let verdict = assert_verdicts(&entries(&journal));
+    insta::assert_json_snapshot!("verdict", verdict);
+    let (_, journal, _) = played(&agreeing([0.9, 0.8, 0.95, 0.85]), json!({})).await;
+    let verdict = assert_verdicts(&entries(&journal));
+    assert_eq!(verdict.badge.kind, BadgeKind::Unanimous);
+    assert_eq!(verdict.badge.text, "Unanimous, blind: nobody objected");
+    assert_eq!((verdict.dissent, verdict.changed), (Vec::new(), None));
 }
 
 /// N-05: just below the threshold, with a dissenting answer, with an absent seat, or with `full`, it continues.

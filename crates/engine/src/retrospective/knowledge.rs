@@ -36,6 +36,7 @@ pub fn knowledge_report(
         sections.push(Section::side("Change history", vec![table]));
     }
     Report {
+        verdict: None,
         answer: None,
         facts: facts(&known, half_life),
         sections,

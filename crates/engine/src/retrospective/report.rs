@@ -36,6 +36,7 @@ pub fn report(post_mortem: &PostMortem, learned: Option<(&LearningUpdates, &Know
     ];
     sections.extend(rest.map(|(title, blocks)| Section::main(title, blocks)));
     Report {
+        verdict: None,
         answer: None,
         facts: facts(post_mortem),
         sections,

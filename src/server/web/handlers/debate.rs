@@ -41,7 +41,7 @@ struct LoadedDebate {
 
 impl LoadedDebate {
     fn report(&self) -> Report {
-        protocols::report(&self.entries)
+        protocols::report(&self.entries).shown_as(self.row.state)
     }
 
     fn view(&self, app: &App, caller: &Caller) -> DebateView {

@@ -10,7 +10,9 @@ use crate::cast::Cast;
 use crate::cast::councils::CouncilsSpec;
 use crate::depth::Depth;
 use crate::model::Image;
-use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels};
+use crate::protocol::{
+    Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels,
+};
 
 /// The rules of a judgement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +99,25 @@ pub(super) fn validate(
                 .map_err(|error| vec![Fault::new("/cast", error.to_string())])
         },
     ))
+}
+
+/// The last message is judged; what was said before it is metadata.
+pub(super) fn converse(mut input: Input, said: Conversation) -> (String, Input) {
+    input.images.extend(said.images);
+    if let Some(context) = said.context {
+        let part = |kind, name: &str, text| Given {
+            kind,
+            name: name.to_owned(),
+            text,
+        };
+        if !said.question.trim().is_empty() {
+            let text = said.question.clone();
+            input.parts.push(part(Kind::Text, "the text", text));
+        }
+        let context = part(Kind::Metadata, "the conversation", context);
+        input.parts.push(context);
+    }
+    (said.question, input)
 }
 
 /// The parts that are given, or the question itself. Pictures need no text.

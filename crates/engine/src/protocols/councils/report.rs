@@ -1,6 +1,7 @@
 //! The report of a councils debate, at any point of its journal: the scorecard while it runs, everything behind the scores at
 //! the end.
 
+mod card;
 mod findings;
 mod scorecard;
 
@@ -40,6 +41,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let mut sections = scorecard::sections(&dimensions);
     let Some(verdict) = verdict else {
         return Report {
+            verdict: Some(card::draft(entries, &rules, &dimensions)),
             sections,
             ..Report::default()
         };
@@ -53,6 +55,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     sections.push(worth(&verdict));
     sections.push(bias(&verdict.bias));
     Report {
+        verdict: Some(card::verdict(entries, &verdict)),
         facts: facts(&verdict),
         answer: verdict.final_answer,
         sections,

@@ -265,7 +265,7 @@ pub enum Change {
 
 impl ConfidenceResult {
     /// The confidence if no step had failed.
-    fn unlowered(&self) -> Option<Confidence> {
+    pub(super) fn unlowered(&self) -> Option<Confidence> {
         overall_confidence([self.lowest], self.adjustment)
     }
 }

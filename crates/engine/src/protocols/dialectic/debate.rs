@@ -247,6 +247,14 @@ impl Debate {
         self.has_critique() && self.last_proposal() > self.last_critique()
     }
 
+    /// The number of drafts so far.
+    pub(super) fn proposals(&self) -> usize {
+        let exchanges = self.exchanges.iter();
+        exchanges
+            .filter(|exchange| exchange.proposer.is_some())
+            .count()
+    }
+
     fn last_proposal(&self) -> u32 {
         self.last_round_with(|exchange| exchange.proposer.is_some())
     }

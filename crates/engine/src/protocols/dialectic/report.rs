@@ -1,5 +1,7 @@
 //! The report of a dialectic, at any point of its journal.
 
+mod card;
+
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::format::grouped;
 use roundtable_core::issues::{Issue, Ledger, Severity, Status};
@@ -35,13 +37,19 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
     let Some(verdict) = verdict else {
         return Report {
+            verdict: Some(card::draft(entries, &debate)),
             facts: open.into_iter().collect(),
             sections,
             ..Report::default()
         };
     };
-    sections.splice(0..0, worth(&verdict));
+    sections.splice(0..0, worth(&verdict, rules.as_ref()));
     Report {
+        verdict: Some(card::verdict(
+            entries,
+            &verdict,
+            &ending(&verdict, rules.as_ref()),
+        )),
         facts: facts(&verdict).into_iter().chain(open).collect(),
         answer: verdict.final_answer,
         sections,
@@ -120,18 +128,25 @@ fn counted_tokens(tokens: u64) -> String {
     format!("{} token{plural}", grouped(tokens))
 }
 
+/// Why the rounds ended: `Stopped after round 3 of 5: the skeptic called it ready.`
+fn ending(verdict: &Verdict, rules: Option<&Rules>) -> String {
+    let Verdict {
+        total_rounds,
+        stop_explanation,
+        ..
+    } = verdict;
+    let of = rules.filter(|rules| *total_rounds < rules.max_rounds);
+    let of = of.map_or_else(String::new, |rules| format!(" of {}", rules.max_rounds));
+    match total_rounds {
+        0 => format!("Stopped without an answer: {stop_explanation}."),
+        rounds => format!("Stopped after round {rounds}{of}: {stop_explanation}."),
+    }
+}
+
 /// How the debate ended and what it changed (C-17).
-fn worth(verdict: &Verdict) -> Vec<Section> {
+fn worth(verdict: &Verdict, rules: Option<&Rules>) -> Vec<Section> {
     let note = |text: String, tone| Block::Note { text, tone };
-    let early = if verdict.early_stopped { ", early" } else { "" };
-    let ended = match verdict.total_rounds {
-        0 => format!("Ended without an answer: {}.", verdict.stop_explanation),
-        rounds => format!(
-            "Ended after round {rounds}{early}: {}.",
-            verdict.stop_explanation
-        ),
-    };
-    let mut blocks = vec![note(ended, Tone::Plain)];
+    let mut blocks = vec![note(ending(verdict, rules), Tone::Plain)];
     blocks.extend(verdict.scrutiny.as_ref().map(Scrutiny::note));
     let changed = verdict.worth.changed.map(|change| match change {
         Change::Unchanged => "The debate did not change the first answer.",
@@ -156,7 +171,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(
-            "Blind first answer",
+            "First answer, before the debate",
             vec![Block::Text { markdown }],
         ));
     }

@@ -203,7 +203,7 @@ fn scrutiny(debate: &Debate, missing: &[Missing]) -> Scrutiny {
     let criticised = exchanges.filter(|exchange| exchange.skeptic.is_some());
     match criticised.count() {
         0 if missing.iter().any(|step| step.seat == "skeptic") => {
-            Scrutiny::not_challenged("the skeptic was absent")
+            Scrutiny::not_challenged("the skeptic did not answer")
         }
         0 => Scrutiny::not_challenged("the debate ended before the skeptic spoke"),
         rounds => {

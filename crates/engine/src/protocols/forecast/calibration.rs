@@ -133,6 +133,7 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
     );
     let diagram = Block::Chart(diagram(&calibration.reliability));
     Report {
+        verdict: None,
         answer: None,
         facts,
         sections: vec![

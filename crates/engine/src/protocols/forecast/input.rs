@@ -10,7 +10,8 @@ use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
 use crate::protocol::{
-    Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
+    Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
+    excess_tokens, no_images,
 };
 use crate::round_value::ValueRules;
 
@@ -65,6 +66,26 @@ pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
         score: input.score.or(score),
         ..input
     }
+}
+
+/// What was said before becomes notes that every role reads. A question without outcomes is one of yes or no.
+pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+    if let Some(image) = said.images.first() {
+        return Err(vec![no_images(&image.name)]);
+    }
+    let notes: Vec<String> = input.context.into_iter().chain(said.context).collect();
+    let context = (!notes.is_empty()).then(|| notes.join("\n\n"));
+    let yes_or_no = || vec!["Yes".into(), "No".into()];
+    let outcomes = match input.outcomes {
+        None if input.request.is_none() => Some(yes_or_no()),
+        outcomes => outcomes,
+    };
+    let input = Input {
+        context,
+        outcomes,
+        ..input
+    };
+    Ok((said.question, input))
 }
 
 pub(super) fn form() -> Vec<FormField> {

@@ -1,5 +1,7 @@
 //! The report of a forecast, at any point of its journal.
 
+mod card;
+
 use roundtable_core::format::percent;
 
 use super::contract::{
@@ -52,6 +54,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections.push(Section::side("Arguments and their scores", vec![table]));
     }
     Report {
+        verdict: Some(card::verdict(entries, &snapshot)),
         answer: verdict.final_answer.clone(),
         facts: if is_over {
             facts(rules, verdict)
@@ -186,7 +189,20 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
         blocks.push(Block::Table(comparison(verdict, rules)));
     }
     blocks.extend(extras.scrutiny.as_ref().map(Scrutiny::note));
-    blocks.extend(judge_note(extras));
+    blocks.extend(notes_on_roles(extras));
+    for missing in &extras.missing {
+        let text = format!("{} is missing: {}", missing.step, missing.reason);
+        blocks.push(Block::note(text, Tone::Caution));
+    }
+    for remark in &extras.remarks {
+        blocks.push(Block::note(for_people(remark), Tone::Quiet));
+    }
+    blocks
+}
+
+/// What is missing in the arguments.
+fn notes_on_roles(extras: &Extras) -> Vec<Block> {
+    let mut blocks: Vec<Block> = judge_note(extras).into_iter().collect();
     if !extras.absent_roles.is_empty() {
         let text = format!("Without any argument: {}.", extras.absent_roles.join(", "));
         blocks.push(Block::note(text, Tone::Caution));
@@ -201,20 +217,12 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
         );
         blocks.push(Block::note(text, Tone::Caution));
     }
-    if extras.precedents_dated < extras.precedents_required && !verdict.debate_log.rounds.is_empty()
-    {
+    if extras.precedents_dated < extras.precedents_required && !extras.arguments.is_empty() {
         let text = format!(
             "Only {} precedent(s) with a date; {} are required.",
             extras.precedents_dated, extras.precedents_required
         );
         blocks.push(Block::note(text, Tone::Caution));
-    }
-    for missing in &extras.missing {
-        let text = format!("{} is missing: {}", missing.step, missing.reason);
-        blocks.push(Block::note(text, Tone::Caution));
-    }
-    for remark in &extras.remarks {
-        blocks.push(Block::note(for_people(remark), Tone::Quiet));
     }
     blocks
 }

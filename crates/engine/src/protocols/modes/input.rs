@@ -20,8 +20,8 @@ use crate::data::{Data, DataError};
 use crate::depth::Depth;
 use crate::mode::{Mode, SpeakingOrder};
 use crate::protocol::{
-    Context, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol, Request,
-    SeatModels, check_question,
+    Context, Conversation, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol,
+    Request, SeatModels, Variant, check_question, no_images,
 };
 use crate::round_value::ValueRules;
 use crate::tokens;
@@ -164,6 +164,37 @@ pub(super) fn form(data: &Data) -> Vec<FormField> {
             kind: FieldKind::Checkbox,
         },
     ]
+}
+
+/// A caller that only waits for an answer cannot decide, so the panel does without a person where it may.
+pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+    if let Some(image) = said.images.first() {
+        return Err(vec![no_images(&image.name)]);
+    }
+    let escalation = input.escalation.or(Some(false));
+    Ok((
+        said.with_context(),
+        Input {
+            escalation,
+            ..input
+        },
+    ))
+}
+
+/// One per mode.
+pub(super) fn variants(data: &Data) -> Vec<Variant<Input>> {
+    let modes = Mode::names(data).unwrap_or_default().into_iter();
+    let modes = modes.filter_map(|name| Mode::load(data, &name).ok());
+    modes
+        .map(|mode| Variant {
+            name: format!("{}-{}", Modes::COMMAND, mode.name),
+            summary: mode.summary,
+            input: Input {
+                mode: Some(mode.name),
+                ..Input::default()
+            },
+        })
+        .collect()
 }
 
 pub(super) fn validate(

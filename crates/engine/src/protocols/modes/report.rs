@@ -1,6 +1,8 @@
 //! The report of a debate, at any point of its journal: positions by round, claims, evidence, confidence and agreement over the
 //! rounds, and the exit criterion.
 
+mod card;
+
 use roundtable_core::citations::EvidenceKind;
 use roundtable_core::format::grouped;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
@@ -78,6 +80,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     sections.extend(violations(&debate));
     sections.extend(withheld(&Safety::of(&debate)));
     Report {
+        verdict: Some(match &verdict {
+            Some(verdict) => card::verdict(entries, verdict),
+            None => card::draft(entries, &debate),
+        }),
         answer: verdict
             .as_ref()
             .and_then(|verdict| verdict.final_answer.clone()),

@@ -22,6 +22,7 @@ use crate::table::{Budget, SeatModel, TableDeps, decide, say_offline};
 use crate::tokens;
 
 mod agreement;
+mod card;
 mod endings;
 mod enhanced;
 mod hearing;

@@ -440,7 +440,7 @@ impl Poll {
     }
 
     /// The leading answer, or all answers of a divided panel.
-    fn summary(&self) -> Option<String> {
+    pub(super) fn summary(&self) -> Option<String> {
         if self.answer.is_some() || self.answers.is_empty() {
             return self.answer.clone();
         }

@@ -1,5 +1,7 @@
 //! The report of a panel, at any point of its journal.
 
+mod card;
+
 use roundtable_core::format::counted;
 use roundtable_core::wording::one_line;
 
@@ -15,7 +17,7 @@ use crate::totals::compared_cost;
 pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
     match verdict {
-        Some(verdict) => finished(verdict),
+        Some(verdict) => finished(entries, verdict),
         None => running(entries),
     }
 }
@@ -31,12 +33,13 @@ fn running(entries: &[Entry]) -> Report {
     }
     let count = format!("{} of {}", state.answers().len(), state.panelists().len());
     Report {
+        verdict: Some(card::draft(entries, &state)),
         facts: vec![Fact::new("Answers", count)],
         ..Report::default()
     }
 }
 
-fn finished(verdict: Verdict) -> Report {
+fn finished(entries: &[Entry], verdict: Verdict) -> Report {
     let mut sections = vec![how_it_ended(&verdict)];
     let lists = [
         ("Consensus", &verdict.consensus),
@@ -55,7 +58,9 @@ fn finished(verdict: Verdict) -> Report {
         let remarks = &verdict.remarks;
         sections.push(ranking_section(&verdict.answers, ranking, remarks));
     }
+    let stopped = sentence(&verdict.stop_explanation);
     Report {
+        verdict: Some(card::verdict(entries, &verdict, &stopped)),
         facts: facts(&verdict),
         answer: verdict.final_answer,
         sections,

@@ -10,7 +10,8 @@ use crate::journal::Journal;
 use crate::protocols::councils::record::schema;
 use crate::protocols::councils::test_support::{deps_of, open_table};
 use crate::protocols::{self, play};
-use crate::scripted::{Dying, entries, longest_chain, snapshot, timeless};
+use crate::report::BadgeKind;
+use crate::scripted::{Dying, assert_verdicts, entries, longest_chain, snapshot, timeless};
 
 /// T-03, T-04, T-07 … T-10: the journal of a full debate: 7 evaluations, 7 revisions, 2 narratives, 2 responses, critic,
 /// orchestrator.
@@ -219,6 +220,7 @@ async fn c09_there_is_a_report_after_every_journal_entry() {
         assert!(sections >= shown, "after {end} entries");
         shown = sections;
     }
+    assert_verdicts(&entries);
     let report = protocols::report(&entries);
     let authenticity = report
         .sections
@@ -228,6 +230,28 @@ async fn c09_there_is_a_report_after_every_journal_entry() {
     let said = serde_json::to_string(&authenticity.blocks[0]).unwrap();
     assert!(said.contains("no proof of anything"));
     insta::assert_json_snapshot!(report);
+}
+
+/// C-22: without findings and disputes the scores were not challenged, and the verdict says so.
+#[tokio::test]
+async fn c22_the_verdict_of_an_unchallenged_score() {
+    let models = ScriptedModels::new(|seat, request, _| {
+        let mut reply = good(seat, request);
+        if reply.get("findings").is_some() {
+            reply["findings"] = json!([]);
+            reply["checked"] = json!(["all scores"]);
+        }
+        Ok(reply.to_string())
+    });
+    let journal = Arc::default();
+    let setup = setup(&cast("themis"), Mode::Fast, Ability::Full);
+    run_with(&models, setup, Budget::default(), &journal).await;
+    let verdict = assert_verdicts(&entries(&journal));
+    assert_eq!(verdict.badge.kind, BadgeKind::NotChallenged, "{verdict:#?}");
+    assert_eq!(
+        verdict.badge.text,
+        "Not challenged: the critic found no fault, and the judges did not read each other"
+    );
 }
 
 /// The journal without the cast in its first entry.

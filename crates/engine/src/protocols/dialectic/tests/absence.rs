@@ -203,5 +203,5 @@ async fn p07_a_round_in_which_nobody_spoke_does_not_count() {
         "the proposer was absent in two rounds running"
     );
     let report = format!("{:?}", crate::protocols::report(&entries(&journal)));
-    assert!(report.contains("Ended without an answer"));
+    assert!(report.contains("Stopped without an answer"));
 }

@@ -89,7 +89,7 @@ async fn c22_the_result_says_whether_the_answer_was_challenged() {
     });
     assert_eq!(
         sentence(&absent).await,
-        "Not challenged: the skeptic was absent."
+        "Not challenged: the skeptic did not answer."
     );
 }
 

@@ -31,6 +31,7 @@ async fn e08_an_enhanced_debate_converges_round_by_round() {
         ("Queueing theory, third edition", 3, 3)
     );
     insta::assert_json_snapshot!("log", log(&journal));
+    crate::scripted::assert_verdicts(&entries(&journal));
     insta::assert_json_snapshot!("report", protocols::report(&entries(&journal)));
     let record = enhanced::record("id", &entries(&journal)).unwrap();
     let yaml = serde_saphyr::to_string(&record).unwrap();
