@@ -152,7 +152,7 @@ fn b13_the_result_says_how_good_the_estimate_was() {
     let shown = home.run(&["show", "last"]).out;
     says(&shown, &["Estimated 8 calls, ", "4,800"]);
     home.ask(&[])
-        .expect(0, &["Estimated 8 calls, ", "outside the range: tokens"]);
+        .expect(0, &["Used 8 calls (estimated 8) · 4,800 tokens ("]);
     let estimates = home.run(&["estimates"]).out;
     says(
         &estimates,

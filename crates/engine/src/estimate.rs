@@ -249,6 +249,25 @@ impl Comparison {
         )
     }
 
+    /// The use next to the estimate: `Used 8 calls (estimated 9) · 4,800 tokens (5,200) · $0.0056 ($0.0061) · 17 ms`
+    pub fn usage_text(&self, time: &str) -> String {
+        let (expected, used) = (&self.estimate.ranges, &self.used);
+        let cost = match (used.cost, expected.cost) {
+            (Some(used), Some(expected)) if expected.high > 0.0 => {
+                format!("{} ({})", dollars(used), dollars(expected.expected))
+            }
+            (Some(_), _) => "free".to_owned(),
+            (None, _) => "price unknown".to_owned(),
+        };
+        format!(
+            "Used {} calls (estimated {}) · {} tokens ({}) · {cost} · {time}",
+            whole(used.calls),
+            whole(expected.calls.expected),
+            whole(used.tokens),
+            whole(expected.tokens.expected),
+        )
+    }
+
     fn verdict(&self) -> String {
         let outside: Vec<&str> = self
             .parts()
