@@ -6,6 +6,13 @@
 //! The record has the columns `question_id,outcome,condition,model,information,position,before,after` (202 questions of
 //! `priorb-source/delib-ai-wisdom`). Without one on standard input, only the simulation is run.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small counts, and random numbers"
+)]
+
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 

@@ -48,6 +48,7 @@ pub struct Comparison {
 }
 
 /// `prompts` are the tokens of the first prompts by seat, `ratios` those of earlier debates of the protocol and depth.
+#[expect(clippy::implicit_hasher, reason = "the map of `first_prompts`")]
 pub fn estimate(
     outline: &Outline,
     setup: &Setup,
@@ -221,7 +222,7 @@ pub fn comparison(entries: &[Entry]) -> Option<Comparison> {
     let estimate = setup.estimate?;
     let sum = Totals::of(entries).debate;
     let used = Amounts {
-        calls: sum.calls as f64,
+        calls: f64::from(sum.calls),
         tokens: sum.usage.total() as f64,
         cost: sum.cost.map(roundtable_core::usage::Money::dollars),
         seconds: busy_ms(entries) as f64 / 1000.0,

@@ -157,6 +157,7 @@ pub(crate) fn no_images(image: &str) -> Fault {
 
 /// Resources that a protocol uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a resource")]
 pub struct Needs {
     /// The reasoning templates.
     pub library: bool,
