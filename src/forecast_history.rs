@@ -5,9 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use roundtable_core::forecast::Observation;
 use roundtable_engine::event::Millis;
-use roundtable_engine::protocols::forecast::{Scored, observations, scored};
+use roundtable_engine::protocols::forecast::{Scored, scored};
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
@@ -60,16 +59,6 @@ impl ForecastHistory {
     fn known(&self, id: Uuid, seq: u64) -> Option<Known> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&id).filter(|known| known.seq == seq).cloned()
-    }
-
-    /// Observations for calibration, from all scored forecasts.
-    pub(crate) async fn observations(
-        &self,
-        store: &Store,
-        now: Millis,
-    ) -> Result<Vec<Observation>, StoreError> {
-        let all = self.scored(store, None, now).await?;
-        Ok(all.iter().flat_map(observations).collect())
     }
 }
 

@@ -55,7 +55,7 @@ async fn f17_an_unchanged_journal_is_read_once() {
     let reads = async || {
         let before = store.reads.load(Ordering::Relaxed);
         history
-            .observations(&store, 4_000_000_000_000)
+            .scored(&store, None, 4_000_000_000_000)
             .await
             .unwrap();
         store.reads.load(Ordering::Relaxed) - before

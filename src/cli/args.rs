@@ -195,6 +195,14 @@ impl OutputMode {
     }
 }
 
+/// Parses the value of `--stop-by-value`.
+pub(crate) fn price(text: &str) -> Result<f64, &'static str> {
+    let price = text.trim().parse().ok();
+    price
+        .filter(|price: &f64| price.is_finite() && *price >= 0.0)
+        .ok_or("expected an amount in USD, such as 0.50")
+}
+
 /// Parses the value of `--domain`.
 pub(crate) fn domain(text: &str) -> Result<Domain, String> {
     Domain::new(text).map_err(|error| error.to_string())

@@ -109,6 +109,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
         settings: app.config.settings_of(protocol.name(), &app.environment),
         history: Vec::new(),
         learned: None,
+        value: roundtable_engine::round_value::ValueHistory::default(),
     };
     let faults = protocol
         .validate(json!({}), request, context)

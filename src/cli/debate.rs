@@ -10,7 +10,7 @@ use roundtable_core::verification::Stakes;
 use roundtable_engine::protocols::Modes;
 use roundtable_engine::protocols::modes::{Focus, Input};
 
-use super::args::{DebateArgs, domain};
+use super::args::{DebateArgs, domain, price};
 use super::casts;
 use super::input::read_text;
 use super::run::{self, Person};
@@ -90,6 +90,9 @@ pub(crate) struct Args {
     /// Never wait for your decision: without a majority the debate ends without a consensus
     #[arg(long)]
     no_escalation: bool,
+    /// Stop when another round costs more than this per expected change of the answer, in US dollars
+    #[arg(long, value_name = "PRICE", value_parser = price, allow_negative_numbers = true)]
+    stop_by_value: Option<f64>,
     /// Speak between rounds: the seats see what you type from the next round on
     #[arg(long)]
     interactive: bool,
@@ -119,6 +122,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         algorithm: args.algorithm,
         escalation: args.no_escalation.then_some(false),
         brief: None,
+        stop_by_value: args.stop_by_value,
         domain: args.domain.map(|domain| domain.name().to_owned()),
     };
     let question = read_text(&args.question, "debate")?;

@@ -8,7 +8,7 @@ use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::Input;
 use serde_json::Value;
 
-use super::args::DebateArgs;
+use super::args::{DebateArgs, price};
 use super::casts;
 use super::input::{read_file, read_stdin, read_text};
 use super::run::start;
@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// The day after which the outcome is known, such as 2027-06-30
     #[arg(long, value_name = "DATE")]
     resolves: Option<String>,
+    /// Stop when another round costs more than this per expected change of the answer, in US dollars
+    #[arg(long, value_name = "PRICE", value_parser = price, allow_negative_numbers = true)]
+    stop_by_value: Option<f64>,
     /// The cast: who takes part
     #[arg(long, default_value = "forecast", value_name = "NAME")]
     cast: String,
@@ -71,6 +74,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         rounds: args.rounds,
         roles: (!args.roles.is_empty()).then(|| texts(args.roles)),
         judge_weight: args.judge_weight,
+        stop_by_value: args.stop_by_value,
         domain: args.domain,
         resolves: args.resolves,
         context: context.map(|text| text.trim().to_owned()),

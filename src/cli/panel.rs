@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use roundtable_engine::protocols::Panel;
 use roundtable_engine::protocols::panel::Input;
 
-use super::args::DebateArgs;
+use super::args::{DebateArgs, price};
 use super::casts;
 use super::input::read_text;
 use super::run::start;
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Rank the answers and conclude even if the blind answers agree
     #[arg(long)]
     full: bool,
+    /// Stop when another round costs more than this per expected change of the answer, in US dollars
+    #[arg(long, value_name = "PRICE", value_parser = price, allow_negative_numbers = true)]
+    stop_by_value: Option<f64>,
     /// The cast: who takes part, by name or file
     #[arg(long, default_value = "panel", value_name = "NAME|FILE")]
     cast: String,
@@ -34,6 +37,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let input = Input {
         full: args.full.then_some(true),
+        stop_by_value: args.stop_by_value,
         ..Input::default()
     };
     let question = read_text(&args.question, "panel")?;

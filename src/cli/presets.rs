@@ -145,6 +145,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
         settings: app.config.settings_of(protocol.name(), &app.environment),
         history: Vec::new(),
         learned: None,
+        value: roundtable_engine::round_value::ValueHistory::default(),
     };
     let valid = protocol.converse(Value::Object(preset.rules.clone()), said);
     let valid = valid.and_then(|(question, rules)| {

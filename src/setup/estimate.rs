@@ -13,6 +13,7 @@ use roundtable_engine::protocol::{AnyProtocol, SeatModels};
 use roundtable_engine::table::TableDeps;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
 use super::PreparedDebate;
@@ -76,7 +77,13 @@ pub(super) async fn of_debate(
         clock: Arc::new(SystemClock),
         cancel: CancellationToken::new(),
     };
-    let prompts = first_prompts(protocol, setup, deps).await?;
+    let prompts = first_prompts(protocol, setup, deps);
+    // Rendering and counting a large request takes long; the other tasks of this thread move to another one meanwhile.
+    let prompts = if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(|| Handle::current().block_on(prompts))
+    } else {
+        prompts.await
+    }?;
     let past = store
         .past_estimates(protocol.name(), setup.depth, SAMPLE)
         .await?;

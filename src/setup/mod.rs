@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
+use roundtable_core::value;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::depth::Depth;
@@ -22,7 +23,8 @@ use roundtable_engine::journal::Journal;
 use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
 };
-use roundtable_engine::protocols;
+use roundtable_engine::protocols::{self, forecast::observations};
+use roundtable_engine::round_value::ValueHistory;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
 use roundtable_engine::tokens;
@@ -238,8 +240,13 @@ async fn context<'a>(
     progress: &ProgressSink,
 ) -> Result<Context<'a>, Failure> {
     let now = clock::now();
-    let history = if protocol.needs().history {
-        app.forecasts.observations(store, now).await?
+    let scored = if protocol.needs().history {
+        app.forecasts.scored(store, None, now).await?
+    } else {
+        Vec::new()
+    };
+    let rounds = if protocol.needs().value {
+        store.leading_answers(protocol.name()).await?
     } else {
         Vec::new()
     };
@@ -258,8 +265,12 @@ async fn context<'a>(
         max_question_tokens: app.config.limits.max_question_tokens,
         now,
         settings: app.config.settings_of(protocol.name(), &app.environment),
-        history,
+        history: scored.iter().flat_map(observations).collect(),
         learned,
+        value: ValueHistory {
+            record: value::record(&rounds),
+            movements: scored.iter().filter_map(|scored| scored.movement).collect(),
+        },
     })
 }
 

@@ -30,6 +30,7 @@ mod query;
 mod queue;
 mod rate;
 mod resolve;
+mod round_values;
 mod row;
 mod row_delta;
 mod schema;

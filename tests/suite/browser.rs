@@ -503,7 +503,7 @@ async fn the_home_page_is_small_and_usable_by_keyboard() {
     assert!((1..100_000).contains(&total), "{total}: {sizes:?}");
 
     // The question has the focus; Tab moves to the button, Enter submits.
-    let typed = format!("{QUESTION}\u{e004}\u{e004}\u{e004}\u{e007}");
+    let typed = format!("{QUESTION}\u{e004}\u{e004}\u{e004}\u{e004}\u{e007}");
     browser
         .client
         .active_element()

@@ -150,9 +150,9 @@ fn b13_the_result_says_how_good_the_estimate_was() {
     assert_eq!(estimate["used"]["tokens"], 4800.0);
     assert_eq!(estimate["inside"]["calls"], true);
     let shown = home.run(&["show", "last"]).out;
-    says(&shown, &["Estimated ", "used 8 calls, 4,800 tokens"]);
+    says(&shown, &["Estimated 8 calls, ", "4,800"]);
     home.ask(&[])
-        .expect(0, &["used 8 calls, 4,800 tokens, $0.0056"]);
+        .expect(0, &["Used 8 calls (estimated 8) · 4,800 tokens ("]);
     let estimates = home.run(&["estimates"]).out;
     says(
         &estimates,

@@ -212,3 +212,53 @@ fn c01_a_panel_runs_over_the_api_and_has_a_page() {
         refused.text()
     );
 }
+
+/// B-10: the value of comparing the answers is shown, learned from earlier panels, and stops a panel that a price is set for.
+#[test]
+fn b10_a_panel_stops_by_value_on_every_surface() {
+    let server = divided();
+    let home = Home::with(&server);
+    let run = home.run(&panel(&[]));
+    run.expect(
+        0,
+        &["1 of 4 give the leading answer; another round would change it with probability 60%"],
+    );
+    let record = home.run(&panel(&["--json"])).json();
+    let chance = &record["value"][0]["chance"];
+    assert_eq!(chance["cases"], 1, "{record}");
+    // The prior of 60% counts as ten panels; one did not change the answer.
+    assert_eq!(
+        chance["mean"].as_f64().map(|mean| (mean * 11.0).round()),
+        Some(6.0)
+    );
+    assert_eq!(record["result"]["stop_reason"], "concluded");
+    let prices: String = "abcde".chars().fold("[prices.lab]\n".into(), |all, model| {
+        format!("{all}{model} = {{ input = 1.0, output = 1.0 }}\n")
+    });
+    home.write(".config/roundtable/prices.toml", &prices);
+    let before = server.count();
+    let stopped = home
+        .run(&panel(&["--json", "--stop-by-value", "0.0001"]))
+        .json();
+    assert_eq!(stopped["result"]["stop_reason"], "value", "{stopped}");
+    assert_eq!(server.count() - before, 4);
+    let why = stopped["result"]["stop_explanation"].as_str().unwrap();
+    assert!(why.contains("Saved: up to 1 round, about "), "{why}");
+    let shown = home.run(&["show", "last"]).out;
+    assert!(shown.contains("Value of another round"), "{shown}");
+    home.run(&panel(&["--stop-by-value", "cheap"]))
+        .expect(2, &["expected an amount in USD, such as 0.50"]);
+    let serving = Serving::start(&home, &[]);
+    let body = |price: f64| {
+        let seats = json!({ "first": "lab:a", "second": "lab:b", "third": "lab:c", "fourth": "lab:d", "chair": "lab:e" });
+        json!({ "protocol": "panel", "question": QUESTION, "seats": seats, "rules": { "stop_by_value": price } })
+    };
+    let reply = serving.post("/api/v1/debates", &body(0.0001)).json();
+    let id = reply["id"].as_str().unwrap();
+    serving.until(id, "complete");
+    let detail = serving.get(&format!("/api/v1/debates/{id}")).json();
+    assert_eq!(detail["record"]["result"]["stop_reason"], "value");
+    serving
+        .post("/api/v1/debates", &body(-1.0))
+        .problem(422, "invalid-request");
+}

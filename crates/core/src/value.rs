@@ -4,10 +4,15 @@
 //! Both are learned from this installation's own debates. The prior for the leading answer comes from 502 published debates of
 //! three rounds; the prior for probabilities is "not known to be worth anything".
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::convergence::same_option;
+use crate::format::{grouped, percent};
 use crate::learning::beta::{Estimate, posterior};
+use crate::wording::one_line;
 
 /// The chance of a change below which another round is not played, unless configured otherwise.
 pub const MIN_CHANCE: f64 = 0.05;
@@ -154,6 +159,230 @@ pub fn is_worth_playing(
         _ => true,
     };
     chance >= threshold.min_chance && pays
+}
+
+/// The squared movement of the first round in which seats read each other, while this installation has none of its own: the mean
+/// of 1,212 panels of three forecasters before and after they read each other (`priorb-source/delib-ai-wisdom`).
+const FIRST_MOVEMENT: f64 = 0.005;
+
+/// What the records of this installation say, by how united a panel was. The prior comes on top.
+pub type Record = BTreeMap<Unity, Rounds>;
+
+/// The leading answers of the rounds of finished debates, one list for each debate: every round but the last has one after it that
+/// changed the leading answer or not.
+pub fn record(debates: &[Vec<Leading>]) -> Record {
+    let mut record = Record::new();
+    for pair in debates.iter().flat_map(|rounds| rounds.windows(2)) {
+        let Some(unity) = pair[0].unity() else {
+            continue;
+        };
+        let rounds = record.entry(unity).or_default();
+        rounds.played += 1;
+        rounds.changed += usize::from(!same_option(&pair[0].answer, &pair[1].answer));
+    }
+    record
+}
+
+/// The answer that most seats give after a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Leading {
+    pub answer: String,
+    /// The seats that give it.
+    pub supporters: usize,
+    pub seats: usize,
+}
+
+impl Leading {
+    /// Of the typed answers of all `seats`; on a tie the one named first. `None` without answers.
+    pub fn of<'a>(answers: impl IntoIterator<Item = &'a str>, seats: usize) -> Option<Self> {
+        let mut groups: Vec<(&str, usize)> = Vec::new();
+        for answer in answers {
+            match groups
+                .iter_mut()
+                .find(|(known, _)| same_option(known, answer))
+            {
+                Some((_, count)) => *count += 1,
+                None => groups.push((answer, 1)),
+            }
+        }
+        // `max_by_key` takes the last of equals.
+        let (answer, supporters) = groups.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        Some(Self {
+            answer: one_line(answer),
+            supporters,
+            seats: seats.max(supporters),
+        })
+    }
+
+    pub fn unity(&self) -> Option<Unity> {
+        Unity::of(self.supporters, self.seats)
+    }
+}
+
+/// What another round is expected to use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RoundPrice {
+    pub tokens: u64,
+    /// In US dollars; `None` if a price is unknown.
+    pub cost: Option<f64>,
+}
+
+/// What another round would bring and cost, after a round (B-10).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundValue {
+    #[serde(flatten)]
+    pub leading: Leading,
+    pub unity: Unity,
+    /// The probability that another round changes the leading answer.
+    pub chance: Estimate,
+    /// From 0 to 1: the chance of another answer; of a forecast, the expected useful movement of the probabilities.
+    pub expected_change: f64,
+    /// What another round uses, as the last one did.
+    pub tokens: u64,
+    /// In US dollars; `null` if a price is unknown.
+    pub cost: Option<f64>,
+    /// The cost of another round over the expected change; `null` if a price is unknown or no change is expected.
+    pub cost_per_change: Option<f64>,
+    /// Whether the debate stops here because another round is not worth its price.
+    pub stops: bool,
+}
+
+/// The value of another round for a panel with typed answers. `max_price` is what a changed answer is worth to the user; without
+/// it, nothing stops.
+pub fn of_answers(
+    leading: Leading,
+    record: &Record,
+    price: RoundPrice,
+    max_price: Option<f64>,
+) -> Option<RoundValue> {
+    let unity = leading.unity()?;
+    let chance = chance_of_change(unity, record.get(&unity).copied().unwrap_or_default());
+    let threshold = Threshold {
+        worth: max_price,
+        ..Threshold::default()
+    };
+    Some(valued(
+        leading,
+        (unity, chance),
+        chance.mean,
+        price,
+        threshold,
+    ))
+}
+
+/// The same for probabilities: `last` is the squared movement of the last round, `None` after the first one.
+pub fn of_movement(
+    leading: Leading,
+    record: &Record,
+    (last, efficiency): (Option<f64>, f64),
+    price: RoundPrice,
+    max_price: Option<f64>,
+) -> Option<RoundValue> {
+    let unity = leading.unity()?;
+    let chance = chance_of_change(unity, record.get(&unity).copied().unwrap_or_default());
+    let next = last.map_or(FIRST_MOVEMENT, next_movement);
+    // Movement that is not known to be worth anything is no reason to pay for it.
+    let useful = rounded(next.max(0.0).sqrt() * efficiency.clamp(0.0, 1.0));
+    // Probabilities may move although all agree on what is likeliest.
+    let threshold = Threshold {
+        min_chance: 0.0,
+        worth: max_price,
+    };
+    Some(valued(leading, (unity, chance), useful, price, threshold))
+}
+
+fn valued(
+    leading: Leading,
+    (unity, chance): (Unity, Estimate),
+    expected_change: f64,
+    RoundPrice { tokens, cost }: RoundPrice,
+    threshold: Threshold,
+) -> RoundValue {
+    let efficiency = expected_change / chance.mean;
+    let is_worth = is_worth_playing(chance.mean, efficiency, cost, &threshold);
+    RoundValue {
+        leading,
+        unity,
+        chance,
+        expected_change,
+        tokens,
+        cost,
+        cost_per_change: cost
+            .filter(|_| expected_change > 0.0)
+            .map(|cost| rounded(cost / expected_change)),
+        stops: threshold.worth.is_some() && !is_worth,
+    }
+}
+
+/// What movement is worth for a new panel: with several model families as much as it is, with copies of one model nothing. The same
+/// record as [`FIRST_MOVEMENT`]: three families gained from reading each other, three copies of one model lost.
+pub fn efficiency_of(families: usize, movements: &[Movement]) -> f64 {
+    let prior = if families > 1 { 1.0 } else { 0.0 };
+    let (mut gain, mut squared) = (prior * EFFICIENCY_STRENGTH, EFFICIENCY_STRENGTH);
+    for movement in movements {
+        gain += movement.gain;
+        squared += movement.squared;
+    }
+    gain / squared
+}
+
+/// Half the sum of the squared changes.
+pub fn squared_movement(before: &[f64], after: &[f64]) -> f64 {
+    let squares = before.iter().zip(after).map(|(a, b)| (a - b).powi(2));
+    squares.sum::<f64>() / 2.0
+}
+
+impl RoundValue {
+    /// `Another round would change the leading answer with probability 16% (95% 11–22%); it costs about 6,200 tokens, $0.0400`
+    pub fn to_text(&self) -> String {
+        let cost = self
+            .cost
+            .map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+        let change = if (self.expected_change - self.chance.mean).abs() > f64::EPSILON {
+            format!(
+                "; the probabilities would move usefully by about {}",
+                percent(self.expected_change)
+            )
+        } else {
+            String::new()
+        };
+        let stops = if self.stops {
+            ". It is not worth it"
+        } else {
+            ""
+        };
+        format!(
+            "{} of {} give the leading answer; another round would change it with probability {} (95% {} to {}){change}; it costs \
+             about {} tokens{cost}{stops}",
+            self.leading.supporters,
+            self.leading.seats,
+            percent(self.chance.mean),
+            percent(self.chance.low),
+            percent(self.chance.high),
+            grouped(self.tokens),
+        )
+    }
+
+    /// Why the debate stopped, what that saved and at which risk.
+    pub fn stop_text(&self, rounds_left: u32) -> String {
+        let rounds = if rounds_left == 1 { "round" } else { "rounds" };
+        let saved = self.tokens.saturating_mul(u64::from(rounds_left));
+        let cost = self.cost.map_or_else(String::new, |cost| {
+            format!(", ${:.4}", cost * f64::from(rounds_left))
+        });
+        format!(
+            "another round was not worth its price: it would have changed the leading answer with probability {} (95% {} to {}). \
+             Saved: up to {rounds_left} {rounds}, about {} tokens{cost}",
+            percent(self.chance.mean),
+            percent(self.chance.low),
+            percent(self.chance.high),
+            grouped(saved),
+        )
+    }
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

@@ -8,24 +8,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::poll;
-use roundtable_core::estimate::{Amounts, Inside, Outline, Ratios, SeatSize, amounts, ranges};
+use roundtable_core::estimate::{
+    Amounts, Inside, Outline, Range, Ratios, SeatSize, amounts, ranges,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::budget::Budget;
 use crate::event::{Entry, Setup};
-pub use crate::expected_usage::Estimate;
+pub use crate::expected_usage::{Estimate, KEY};
 use crate::expected_usage::{dollars, whole};
 use crate::journal::MemoryJournal;
 use crate::model::{Ability, Deltas, Model, Profile, Request};
 use crate::protocol::{AnyProtocol, SeatModels};
-use crate::report::{Block, Section, Tone};
+use crate::report::{self, Block, Cell, Section, Tone};
 use crate::table::{Halt, SeatModel, Table, TableDeps, busy_ms};
 use crate::tokens;
 use crate::totals::Totals;
-
-/// The journal key of the estimate.
-pub const KEY: &str = "estimate";
 
 /// The tokens of a reply: a page, less from small models, and at the least a sentence.
 const REPLY: u64 = 450;
@@ -49,6 +48,7 @@ pub struct Comparison {
 }
 
 /// `prompts` are the tokens of the first prompts by seat, `ratios` those of earlier debates of the protocol and depth.
+#[expect(clippy::implicit_hasher, reason = "the map of `first_prompts`")]
 pub fn estimate(
     outline: &Outline,
     setup: &Setup,
@@ -222,7 +222,7 @@ pub fn comparison(entries: &[Entry]) -> Option<Comparison> {
     let estimate = setup.estimate?;
     let sum = Totals::of(entries).debate;
     let used = Amounts {
-        calls: sum.calls as f64,
+        calls: f64::from(sum.calls),
         tokens: sum.usage.total() as f64,
         cost: sum.cost.map(roundtable_core::usage::Money::dollars),
         seconds: busy_ms(entries) as f64 / 1000.0,
@@ -237,48 +237,105 @@ pub fn comparison(entries: &[Entry]) -> Option<Comparison> {
 impl Comparison {
     /// One line for people.
     pub fn to_text(&self) -> String {
-        let Inside {
-            calls,
-            tokens,
-            cost,
-            seconds,
-        } = self.inside;
-        let outside: Vec<&str> = [
-            ("calls", calls),
-            ("tokens", tokens),
-            ("cost", cost.unwrap_or(true)),
-            ("time", seconds),
-        ]
-        .into_iter()
-        .filter_map(|(name, is_inside)| (!is_inside).then_some(name))
-        .collect();
-        let verdict = if outside.is_empty() {
-            "as estimated".to_owned()
-        } else {
-            format!("outside the estimate: {}", outside.join(", "))
-        };
-        let used = &self.used;
-        let cost = used
+        let expected = &self.estimate.ranges;
+        let cost = expected
             .cost
-            .map_or_else(String::new, |cost| format!(", {}", dollars(cost)));
+            .map_or_else(String::new, |cost| format!(", {}", dollars(cost.expected)));
         format!(
-            "Estimated {}; used {} calls, {} tokens{cost}, {} s: {verdict}",
-            self.estimate.to_text(),
-            whole(used.calls),
-            whole(used.tokens),
-            whole(used.seconds),
+            "Estimated {} calls, {} tokens{cost}, {} s: {}",
+            whole(expected.calls.expected),
+            whole(expected.tokens.expected),
+            whole(expected.seconds.expected),
+            self.verdict()
         )
+    }
+
+    /// The use next to the estimate: `Used 8 calls (estimated 9) · 4,800 tokens (5,200) · $0.0056 ($0.0061) · 17 ms`
+    pub fn usage_text(&self, time: &str) -> String {
+        let (expected, used) = (&self.estimate.ranges, &self.used);
+        let cost = match (used.cost, expected.cost) {
+            (Some(used), Some(expected)) if expected.high > 0.0 => {
+                format!("{} ({})", dollars(used), dollars(expected.expected))
+            }
+            (Some(_), _) => "free".to_owned(),
+            (None, _) => "price unknown".to_owned(),
+        };
+        format!(
+            "Used {} calls (estimated {}) · {} tokens ({}) · {cost} · {time}",
+            whole(used.calls),
+            whole(expected.calls.expected),
+            whole(used.tokens),
+            whole(expected.tokens.expected),
+        )
+    }
+
+    fn verdict(&self) -> String {
+        let outside: Vec<&str> = self
+            .parts()
+            .into_iter()
+            .filter_map(|(name, _, _, is_inside)| (is_inside == Some(false)).then_some(name))
+            .collect();
+        if outside.is_empty() {
+            "as expected".to_owned()
+        } else {
+            format!("outside the range: {}", outside.join(", "))
+        }
+    }
+
+    /// Name, estimated range, use, and whether it lies within.
+    fn parts(&self) -> [(&'static str, String, String, Option<bool>); 4] {
+        let (ranges, used, inside) = (&self.estimate.ranges, &self.used, &self.inside);
+        let span = |range: Range, text: fn(f64) -> String| {
+            format!("{} to {}", text(range.low), text(range.high))
+        };
+        let unknown = || "unknown".to_owned();
+        [
+            (
+                "calls",
+                span(ranges.calls, whole),
+                whole(used.calls),
+                Some(inside.calls),
+            ),
+            (
+                "tokens",
+                span(ranges.tokens, whole),
+                whole(used.tokens),
+                Some(inside.tokens),
+            ),
+            (
+                "cost",
+                ranges.cost.map_or_else(unknown, |cost| span(cost, dollars)),
+                used.cost.map_or_else(unknown, dollars),
+                inside.cost,
+            ),
+            (
+                "seconds",
+                span(ranges.seconds, whole),
+                whole(used.seconds),
+                Some(inside.seconds),
+            ),
+        ]
     }
 }
 
 /// The report section that compares the estimate with the truth.
 pub(crate) fn section(entries: &[Entry]) -> Option<Section> {
-    let text = comparison(entries)?.to_text();
-    let note = Block::Note {
-        text,
-        tone: Tone::Quiet,
-    };
-    Some(Section::side("Estimate", vec![note]))
+    let comparison = comparison(entries)?;
+    let rows = comparison
+        .parts()
+        .map(|(name, estimated, used, is_inside)| {
+            let tone = match is_inside {
+                Some(false) => Tone::Caution,
+                Some(true) | None => Tone::Plain,
+            };
+            vec![
+                Cell::new(name),
+                Cell::new(estimated),
+                Cell { text: used, tone },
+            ]
+        });
+    let table = report::Table::of(&comparison.to_text(), &["", "#Estimated", "#Used"], rows);
+    Some(Section::side("Estimate", vec![Block::Table(table)]))
 }
 
 #[cfg(test)]

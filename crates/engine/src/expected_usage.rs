@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::depth::Depth;
 
+/// The journal key of the estimate.
+pub const KEY: &str = "estimate";
+
 /// What a debate is expected to use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {

@@ -26,6 +26,7 @@ pub mod remarks;
 pub mod reply;
 pub mod report;
 pub mod retrospective;
+pub mod round_value;
 pub mod rules;
 pub mod safety;
 pub mod seating;

@@ -25,6 +25,7 @@ use crate::event::{End, Entry, Millis, Setup, State};
 use crate::journal::JournalError;
 use crate::model::Image;
 use crate::report::{Report, Section};
+use crate::round_value::ValueHistory;
 use crate::table::{Halt, SeatModel, Table};
 use crate::tokens;
 
@@ -156,6 +157,7 @@ pub(crate) fn no_images(image: &str) -> Fault {
 
 /// Resources that a protocol uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a resource")]
 pub struct Needs {
     /// The reasoning templates.
     pub library: bool,
@@ -163,6 +165,8 @@ pub struct Needs {
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
+    /// What earlier debates say about the value of another round.
+    pub value: bool,
 }
 
 impl Needs {
@@ -170,6 +174,7 @@ impl Needs {
         library: false,
         history: false,
         sources: false,
+        value: false,
     };
 }
 
@@ -192,6 +197,7 @@ pub struct Context<'a> {
     pub settings: Value,
     pub history: Vec<Observation>,
     pub learned: Option<Learned>,
+    pub value: ValueHistory,
 }
 
 impl Context<'_> {

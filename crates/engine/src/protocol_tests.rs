@@ -11,6 +11,7 @@ fn context(data: &Data) -> Context<'_> {
         settings: Value::Null,
         history: Vec::new(),
         learned: None,
+        value: crate::round_value::ValueHistory::default(),
     }
 }
 
@@ -121,6 +122,7 @@ fn b03_every_protocol_has_variants_that_its_own_input_accepts() {
                 settings: Value::Null,
                 history: Vec::new(),
                 learned: None,
+                value: ValueHistory::default(),
             };
             assert!(
                 protocol.validate(input, request, context).is_ok(),

@@ -193,6 +193,7 @@ pub(crate) fn plan_at(
         settings: Value::Null,
         history: Vec::new(),
         learned: None,
+        value: crate::round_value::ValueHistory::default(),
     };
     let plan = protocol.validate(input, request, context);
     plan.unwrap_or_else(|faults| panic!("{faults:?}"))

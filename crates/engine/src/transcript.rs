@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use roundtable_core::timing::busy;
+use roundtable_core::value::RoundValue;
 use serde::Serialize;
 
 use crate::event::{
@@ -11,6 +12,7 @@ use crate::event::{
 };
 use crate::journal::current;
 use crate::remarks::for_people;
+use crate::round_value;
 use crate::rules;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
@@ -74,6 +76,9 @@ pub struct Round {
     pub turns: Vec<Turn>,
     /// Messages and decisions of people during the round.
     pub voices: Vec<Voice>,
+    /// What another round would bring and cost (B-10).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<RoundValue>,
 }
 
 /// A message or a decision of a person.
@@ -212,6 +217,11 @@ impl Transcript {
                 decides: None,
                 text: words.text.clone(),
             }),
+            Event::Noted { key, value, .. } => {
+                if let Some((round, value)) = round_value::of_note(key, value) {
+                    self.round_of(&format!("r{round}")).value = Some(value);
+                }
+            }
             Event::Asked(query) => {
                 self.state = State::Waiting;
                 self.waiting_for = Some(query.clone());
@@ -336,6 +346,7 @@ impl Transcript {
                 busy_ms: 0,
                 turns: Vec::new(),
                 voices: Vec::new(),
+                value: None,
             });
             self.rounds.len() - 1
         });

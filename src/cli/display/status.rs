@@ -5,6 +5,7 @@ use std::time::Duration;
 use roundtable_engine::event::Spent;
 use roundtable_engine::remarks::rule_of;
 use roundtable_engine::report::Fact;
+use roundtable_engine::round_value;
 use roundtable_engine::tools::{Answered, Exchange};
 use roundtable_engine::totals::Sum;
 use roundtable_engine::transcript::{Planned, round_label};
@@ -118,6 +119,10 @@ pub(super) fn noted(key: &str, value: &Value) {
         for answered in &exchange.calls {
             output::note(&painted(QUIET, &tool_call(seat, answered)));
         }
+        return;
+    }
+    if let Some((_, value)) = round_value::of_note(key, value) {
+        output::note(&painted(QUIET, &value.to_text()));
         return;
     }
     if key != "r0/retrieval" {

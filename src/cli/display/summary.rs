@@ -29,9 +29,12 @@ pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
     }
     lines.extend(facts(report, options));
     lines.extend(incomplete(stored, Telling::Again));
-    lines.push(painted(QUIET, &usage(transcript)));
-    let comparison = estimate::comparison(stored.entries());
-    lines.extend(comparison.map(|comparison| painted(QUIET, &comparison.to_text())));
+    let used = match estimate::comparison(stored.entries()) {
+        Some(comparison) => comparison.usage_text(&output::duration(transcript.busy_ms)),
+        None => usage(transcript),
+    };
+    let used = wrap_line(&used, options.width).into_iter();
+    lines.extend(used.map(|line| painted(QUIET, &line)));
     lines
 }
 

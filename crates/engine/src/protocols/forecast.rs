@@ -22,6 +22,7 @@ mod resolution;
 mod result;
 mod rules;
 mod text_budget;
+mod value;
 mod verdict;
 
 use roundtable_core::estimate::Outline;
@@ -69,6 +70,7 @@ impl Protocol for Forecast {
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
         history: true,
+        value: true,
         ..Needs::NONE
     };
 
@@ -127,20 +129,21 @@ pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     });
     let mut debate = Debate::new(rules, &table.setup().seats);
     let ending = match argue_and_synthesise(table, &mut debate).await {
-        Ok(()) => Ending::Played,
+        Ok(ending) => ending,
         Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
         Err(halt) => return Err(halt),
     };
     Ok(Verdict::of(&debate, RunInfo::at(table, ending)))
 }
 
-async fn argue_and_synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
-    argue(table, debate).await?;
-    synthesise(table, debate).await
+async fn argue_and_synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<Ending, Halt> {
+    let ending = argue(table, debate).await?;
+    synthesise(table, debate).await?;
+    Ok(ending)
 }
 
 /// The rounds. While one is argued, the one before is scored; only the judge's closing waits for the others.
-async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
+async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<Ending, Halt> {
     let last = debate.rules().rounds;
     for round in 1..=last {
         if round > 1 {
@@ -151,7 +154,13 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         argue_and_assess(table, debate, round, &speakers, round - 1).await?;
         if debate.arguments_in(round).is_empty() {
             // No role is left to continue with.
-            return Ok(());
+            return Ok(Ending::Played);
+        }
+        let value = value::measure(table, debate, round)?;
+        if let Some(value) = value.filter(|value| value.stops && round < last) {
+            let assessed = assess_all(table, debate, round).await;
+            apply_assessments(debate, round, assessed)?;
+            return Ok(Ending::Value(value.stop_text(last - round)));
         }
     }
     let judge = debate.judge().cloned();
@@ -160,7 +169,7 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         let assessed = assess(table, debate, last, &judge.name).await;
         apply_assessments(debate, last, vec![assessed])?;
     }
-    Ok(())
+    Ok(Ending::Played)
 }
 
 /// The speakers argue in `round` while the arguments of `assessed_round` are scored.

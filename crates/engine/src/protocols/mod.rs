@@ -22,6 +22,7 @@ use crate::journal::current;
 use crate::protocol::AnyProtocol;
 use crate::report::{Report, Section};
 use crate::retrospective::{self, DebateRecord};
+use crate::round_value;
 use crate::seating;
 use crate::table::{Halt, Table};
 use crate::transcript::capital;
@@ -102,6 +103,7 @@ pub fn report(entries: &[Entry]) -> Report {
     report.sections.extend(fallbacks::rescued_section(entries));
     report.sections.extend(fallbacks::notices_section(entries));
     report.sections.extend(seating::section(entries));
+    report.sections.extend(round_value::section(entries));
     report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
@@ -123,6 +125,15 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         }
         if let Some(seating) = seating::of_journal(entries) {
             fields.insert("seating".into(), json!(seating));
+        }
+        let values = round_value::of_journal(entries);
+        if !values.is_empty() {
+            let values = values.into_iter().map(|(round, value)| {
+                let mut fields = json!(value);
+                fields["round"] = json!(round);
+                fields
+            });
+            fields.insert("value".into(), values.collect());
         }
         if let Some(comparison) = estimate::comparison(entries) {
             fields.insert("estimate".into(), json!(comparison));

@@ -25,6 +25,7 @@ use std::ops::ControlFlow;
 
 use roundtable_core::estimate::Outline;
 use roundtable_core::learning::Domain;
+use roundtable_core::value::{self, Leading, RoundValue};
 use serde_json::Value;
 
 pub use debate::{BlindVote, Debate, NextStep, Round, RoundKind, SeatTurn};
@@ -46,6 +47,7 @@ use crate::protocol::{
 };
 use crate::reply;
 use crate::report::{Report, Section};
+use crate::round_value;
 use crate::table::{Halt, Table};
 use crate::tokens;
 use enhanced::{Escalation, OVERRIDE, PersonDecision};
@@ -69,6 +71,7 @@ impl Protocol for Modes {
     const PHASE_NAMES_EVENTS: bool = false;
     const NEEDS: Needs = Needs {
         sources: true,
+        value: true,
         ..Needs::NONE
     };
 
@@ -183,11 +186,40 @@ async fn play_rounds(
         if debate.is_silent() {
             return Ok(Ending::SeatsAbsent);
         }
+        let value = measure_value(table, debate, round)?;
         match after_round(table, debate, groupthink, &mut max_rounds).await? {
             ControlFlow::Break(ending) => return Ok(ending),
+            // An objection round is played in any case, as before every other ending.
+            ControlFlow::Continue(RoundKind::Ordinary)
+                if value.as_ref().is_some_and(|v| v.stops) =>
+            {
+                let left = max_rounds.saturating_sub(round);
+                let why = value.map(|value| value.stop_text(left));
+                return Ok(Ending::NotWorthIt(why.unwrap_or_default()));
+            }
             ControlFlow::Continue(next) => kind = next,
         }
     }
+}
+
+/// The value of another round (B-10). `None` without typed answers.
+fn measure_value(table: &Table, debate: &Debate, round: u32) -> Result<Option<RoundValue>, Halt> {
+    let last = debate.rounds.last();
+    let Some((rules, last)) = debate.rules.value.as_ref().zip(last) else {
+        return Ok(None);
+    };
+    let leading = last.figures.as_ref().and_then(|figures| {
+        let answers = figures.answers();
+        let options = answers.iter().filter_map(|answer| answer.option.as_deref());
+        Leading::of(options, figures.seats())
+    });
+    let price = round_value::price_of(last.turns.iter().map(|turn| &turn.spent));
+    let record = &rules.history.record;
+    let value =
+        leading.and_then(|leading| value::of_answers(leading, record, price, rules.max_price));
+    value
+        .map(|value| table.memoize(&round_value::key(round), || value))
+        .transpose()
 }
 
 /// Ends the debate or names the kind of the next round. Asks a person if the panel cannot settle it (E-09).

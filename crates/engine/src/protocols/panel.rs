@@ -10,6 +10,7 @@ mod state;
 mod verdict;
 
 use roundtable_core::estimate::Outline;
+use roundtable_core::value::{self, RoundValue};
 use serde_json::Value;
 
 pub use input::{Input, Rules};
@@ -23,8 +24,9 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, Fault, FormField, Plan, Protocol, Request};
+use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request};
 use crate::report::Report;
+use crate::round_value;
 use crate::table::{Halt, Table, each};
 use verdict::Ending;
 
@@ -43,6 +45,10 @@ impl Protocol for Panel {
         "Several models answer blind, rank each other, and a chair concludes";
     const CAST: &'static str = "panel";
     const ANSWER_PHASE: &'static str = "synthesis";
+    const NEEDS: Needs = Needs {
+        value: true,
+        ..Needs::NONE
+    };
 
     type Input = Input;
     type Rules = Rules;
@@ -102,6 +108,9 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     if state.answers().len() < 2 {
         return Ok(Ending::TooFewAnswers);
     }
+    if let Some(value) = measure_value(table, rules, state)?.filter(|value| value.stops) {
+        return Ok(Ending::NotWorthIt(value.stop_text(1)));
+    }
     if rules.ranks && state.answers().len() >= MIN_RANKED {
         state.hear(table.interlude("r2").await?);
         table.round(2, "rankings");
@@ -109,7 +118,32 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     }
     state.hear(table.interlude("synthesis").await?);
     conclude(table, state).await?;
+    if rules.value.is_some()
+        && let Some(concluded) = state.concluded()
+    {
+        // The next debates learn from it whether the blind answers changed.
+        table.memoize(&round_value::key(2), || concluded)?;
+    }
     Ok(Ending::Concluded)
+}
+
+/// The value of comparing the blind answers (B-10). What that costs is taken to be what the answers did.
+fn measure_value(
+    table: &Table,
+    rules: &Rules,
+    state: &PanelState,
+) -> Result<Option<RoundValue>, Halt> {
+    let Some(rules) = &rules.value else {
+        return Ok(None);
+    };
+    let price = round_value::price_of(state.answers().iter().map(|answer| &answer.spent));
+    let record = &rules.history.record;
+    let value = state
+        .leading()
+        .and_then(|leading| value::of_answers(leading, record, price, rules.max_price));
+    value
+        .map(|value| table.memoize(&round_value::key(1), || value))
+        .transpose()
 }
 
 /// Round 1: every seat answers blind. Answers that came in are kept if one of the seats halts.

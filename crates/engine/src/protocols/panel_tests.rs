@@ -171,6 +171,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         settings: Value::Null,
         history: Vec::new(),
         learned: None,
+        value: crate::round_value::ValueHistory::default(),
     };
     let request = Request {
         question: QUESTION.into(),
@@ -695,6 +696,7 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
         settings: Value::Null,
         history: Vec::new(),
         learned: None,
+        value: crate::round_value::ValueHistory::default(),
     };
     let request = |cast: CastChoice| Request {
         question: QUESTION.into(),
@@ -825,6 +827,7 @@ fn b02_an_invalid_answer_of_the_caller_is_refused() {
             settings: Value::Null,
             history: Vec::new(),
             learned: None,
+            value: crate::round_value::ValueHistory::default(),
         };
         let request = Request {
             question: QUESTION.into(),
@@ -840,4 +843,59 @@ fn b02_an_invalid_answer_of_the_caller_is_refused() {
     assert_eq!(faults(" ", "y"), at("answer"));
     assert_eq!(faults("x", &"y".repeat(81)), at("position"));
     assert_eq!(faults("x", ""), at("position"));
+}
+
+/// B-10: comparing divided answers is worth a price or not; without a price the panel goes its usual course.
+#[tokio::test]
+async fn b10_a_panel_stops_after_the_blind_answers_if_more_is_not_worth_it() {
+    // The answers cost $0.00056, and another one is expected in a quarter of the cases.
+    for (input, calls, reason) in [
+        (json!({}), 9, "concluded"),
+        (json!({ "stop_by_value": 0.0023 }), 9, "concluded"),
+        (json!({ "stop_by_value": 0.0022 }), 4, "value"),
+    ] {
+        let (models, journal, verdict) = played(&Script::default(), input).await;
+        assert_eq!(
+            (models.calls(), verdict.stop_reason.as_str()),
+            (calls, reason)
+        );
+        assert_eq!(verdict.saved_calls, 9 - calls);
+        assert_eq!(state_in(&journal), State::Complete);
+        let record = record("id", "then".into(), &entries(&journal)).unwrap();
+        assert_eq!(record["value"][0]["stops"], reason == "value");
+        if reason == "value" {
+            assert_eq!(verdict.position.as_deref(), Some("Use a managed service"));
+            let why = &verdict.stop_explanation;
+            assert!(
+                why.contains("with probability 25% (95% 5% to 54%)"),
+                "{why}"
+            );
+            assert!(
+                why.contains("Saved: up to 1 round, about 480 tokens, $0.0006"),
+                "{why}"
+            );
+        }
+    }
+}
+
+/// B-10: a price is an amount of money.
+#[test]
+fn b10_a_negative_price_is_rejected() {
+    let data = Data::built_in();
+    let context = Context {
+        data: &data,
+        max_question_tokens: 1000,
+        now: 0,
+        settings: Value::Null,
+        history: Vec::new(),
+        learned: None,
+        value: crate::round_value::ValueHistory::default(),
+    };
+    let request = Request {
+        question: QUESTION.into(),
+        ..Request::default()
+    };
+    let input = json!({ "stop_by_value": -1.0 });
+    let faults = AnyProtocol::validate(&Panel, input, request, context).err();
+    assert_eq!(faults.unwrap()[0].at, "/rules/stop_by_value");
 }

@@ -29,8 +29,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::embedder::Embedder;
-use crate::estimate;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
+use crate::expected_usage::KEY;
 use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::{Ability, Model};
 use crate::prompt::{PromptError, Prompts, QuoteTag};
@@ -221,11 +221,11 @@ impl Table {
             table
                 .record(Event::Opened(Arc::new(table.setup.clone())))
                 .await?;
-            if let Some(estimate) = table.setup.estimate {
-                table.memoize(estimate::KEY, || estimate)?;
-                // Readers of a running debate wait for every entry up to `last_seq`, also before the first answer.
-                table.write_deferred().await?;
-            }
+        }
+        if let Some(estimate) = table.setup.estimate {
+            table.memoize(KEY, || estimate)?;
+            // Readers of a running debate wait for every entry up to `last_seq`, also before the first answer.
+            table.write_deferred().await?;
         }
         Ok(table)
     }

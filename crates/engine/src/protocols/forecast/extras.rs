@@ -163,7 +163,10 @@ impl Extras {
             (Some(_), Some(round)) if round < rules.rounds => JudgePart::NoClosing,
             (Some(_), Some(_)) => JudgePart::Spoke,
         };
-        let is_over = matches!(run.ending, Ending::Played | Ending::Budget(_));
+        let is_over = matches!(
+            run.ending,
+            Ending::Played | Ending::Budget(_) | Ending::Value(_)
+        );
         let stated = mean_confidence(&latest);
         let agreement = outcome_agreement(&distributions(&latest));
         let roles = debate.role_names().into_iter();

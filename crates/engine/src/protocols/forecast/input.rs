@@ -13,6 +13,7 @@ use crate::protocol::{
     Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
     excess_tokens, no_images,
 };
+use crate::round_value::ValueRules;
 
 /// The rules of a forecast. Anything given next to `request` replaces the request's own value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,9 @@ pub struct Input {
     pub context: Option<String>,
     /// Whether every argument is scored by the rubric, and a weak one rewritten once. Defaults to true.
     pub score: Option<bool>,
+    /// Stop when another round costs more than this for each change that it is expected to bring, in US dollars.
+    #[schemars(range(min = 0))]
+    pub stop_by_value: Option<f64>,
     /// The caller's own id for the question.
     pub task_id: Option<String>,
 }
@@ -128,6 +132,9 @@ pub(super) fn validate(
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
     let is_scored = input.score.unwrap_or(true);
+    let value = ValueRules::new(input.stop_by_value, context.value)
+        .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
+        .ok();
     match planned {
         Some(planned) if faults.is_empty() => Ok(Plan::depending_on_models(
             planned.question.clone(),
@@ -137,6 +144,7 @@ pub(super) fn validate(
                 notes.extend(preview(&planned, models));
                 Ok(Rules {
                     is_scored,
+                    value,
                     ..planned.rules
                 })
             },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use roundtable_core::forecast::{Distribution, Observation, brier, log_score};
+use roundtable_core::value::Movement;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,6 +60,9 @@ pub struct Scored {
     /// The probability of every outcome and whether it happened, for the reliability diagram.
     #[serde(skip)]
     pub forecasts: Vec<(f64, bool)>,
+    /// From the blind first round to the result.
+    #[serde(skip)]
+    pub movement: Option<Movement>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -133,6 +137,11 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         forecasts: numbered
             .map(|(index, value)| (*value, index == happened))
             .collect(),
+        movement: worth.and_then(|worth| {
+            let blind = worth.blind.probabilities.iter();
+            let blind: Vec<f64> = blind.map(|outcome| outcome.probability.value()).collect();
+            Movement::of(&blind, debate.values(), happened)
+        }),
     })
 }
 

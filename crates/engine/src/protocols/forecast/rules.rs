@@ -13,6 +13,7 @@ use super::request::{self, Fault};
 use crate::cast::{Cast, Duty, Rubric, Seat};
 use crate::event::{Entry, Millis};
 use crate::protocol::Protocol;
+use crate::round_value::ValueRules;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -31,6 +32,9 @@ pub struct Rules {
     /// Whether every argument is scored by the rubric. `true` in forecasts of earlier versions.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub is_scored: bool,
+    /// How the value of another round is judged. `None` in debates of earlier versions, which did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueRules>,
 }
 
 fn yes() -> bool {
@@ -104,6 +108,7 @@ pub fn plan(
         resolves_on,
         context: context.context,
         is_scored: true,
+        value: None,
         request,
     };
     Ok(ForecastPlan {

@@ -27,6 +27,8 @@ pub enum Ending {
     Played,
     /// With the limit that was reached.
     Budget(String),
+    /// Another round was not worth its price (B-10); why, and what was saved.
+    Value(String),
     /// Cancelled or interrupted: the result is what there was until then.
     Cancelled,
     /// Stopped by an error, which is the reason of the debate's end.
@@ -39,6 +41,7 @@ impl Ending {
             Self::Running => "running",
             Self::Played => "played",
             Self::Budget(_) => "budget",
+            Self::Value(_) => "value",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
         }
@@ -68,7 +71,7 @@ impl RunInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub final_answer: Option<String>,
-    /// `played`, `budget`, `cancelled`, `failed` or `running`.
+    /// `played`, `budget`, `value`, `cancelled`, `failed` or `running`.
     pub stop_reason: String,
     pub debate_log: DebateLog,
     pub consensus_score: Option<f64>,
@@ -158,7 +161,11 @@ impl Verdict {
             is_there: !self.probability_distribution.is_empty(),
             ran_out: match &self.roundtable.ending {
                 Ending::Budget(limit) => Some(limit),
-                Ending::Played | Ending::Running | Ending::Cancelled | Ending::Failed => None,
+                Ending::Played
+                | Ending::Value(_)
+                | Ending::Running
+                | Ending::Cancelled
+                | Ending::Failed => None,
             },
             missing: &self.roundtable.missing,
         }
@@ -171,7 +178,7 @@ fn answer(debate: &Debate<'_>, numbers: Option<&Numbers<'_>>, ending: &Ending) -
         return Some(synthesis.summary.clone());
     }
     match ending {
-        Ending::Played | Ending::Budget(_) => {}
+        Ending::Played | Ending::Budget(_) | Ending::Value(_) => {}
         Ending::Running | Ending::Cancelled | Ending::Failed => return None,
     }
     let result = &numbers?.result;

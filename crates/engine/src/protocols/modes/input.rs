@@ -23,6 +23,7 @@ use crate::protocol::{
     Context, Conversation, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol,
     Request, SeatModels, Variant, check_question, no_images,
 };
+use crate::round_value::ValueRules;
 use crate::tokens;
 
 /// The mode of a request that names none.
@@ -61,6 +62,9 @@ pub struct Input {
     /// Keeps rounds short: all seats speak at once in every mode, no objection round is added, and the program searches the
     /// sources instead of the seats. Defaults to false.
     pub brief: Option<bool>,
+    /// Stop when another round costs more than this for each change that it is expected to bring, in US dollars.
+    #[schemars(range(min = 0))]
+    pub stop_by_value: Option<f64>,
     /// The kind of question. An enhanced debate uses what post-mortems of its domain have taught.
     #[schemars(length(min = 1, max = 80), example = "api design")]
     pub domain: Option<String>,
@@ -241,6 +245,9 @@ pub(super) fn validate(
         Some(false) => EscalationPolicy::Never,
         Some(true) | None => EscalationPolicy::Ask,
     };
+    let value = ValueRules::new(input.stop_by_value, context.value)
+        .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
+        .ok();
     let by_policy =
         policy::why_enhanced(wanted, algorithm, &settings).filter(|_| enhanced.is_some());
     let rules = mode.and_then(|mode| {
@@ -250,6 +257,7 @@ pub(super) fn validate(
             .map(|rules| Rules {
                 enhanced,
                 brief,
+                value,
                 ..rules
             })
             .map(|rules| rules.deciding_by(majority).with_escalation(escalation))

@@ -60,7 +60,11 @@ impl Resolution {
             | Ending::Exit(Exit::Consensus)
             | Ending::Converged(_)
             | Ending::ConvergedWithoutEvidence(_) => true,
-            Ending::Chosen(_) | Ending::Exit(_) | Ending::Budget(_) | Ending::SeatsAbsent => false,
+            Ending::Chosen(_)
+            | Ending::Exit(_)
+            | Ending::Budget(_)
+            | Ending::NotWorthIt(_)
+            | Ending::SeatsAbsent => false,
         };
         let (decision, holders) = match (ending, debate.panel_decision()) {
             (Ending::Chosen(choice), _) => (Some(one_line(choice)), holders_of(&answers, choice)),

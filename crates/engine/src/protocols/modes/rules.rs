@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::enhanced::EnhancedRules;
 use crate::algorithm::MajorityRule;
 use crate::mode::{Mode, SpeakingOrder, Visibility};
+use crate::round_value::ValueRules;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -40,6 +41,9 @@ pub struct Rules {
     /// Whether all seats speak at once, without objection rounds and tools (B-13).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
+    /// How the value of another round is judged. `None` in debates of earlier versions, which did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueRules>,
 }
 
 /// The order in which claims, evidence and decisions of seats that spoke in parallel are numbered.
@@ -140,6 +144,7 @@ impl Rules {
             tool_seats: BTreeSet::new(),
             numbering,
             brief: false,
+            value: None,
         })
     }
 

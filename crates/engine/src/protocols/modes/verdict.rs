@@ -42,6 +42,8 @@ pub enum Ending {
     ConvergedWithoutEvidence(Status),
     /// With the limit that was reached.
     Budget(String),
+    /// Another round is not worth its price (B-10); why, and what was saved.
+    NotWorthIt(String),
     SeatsAbsent,
 }
 
@@ -52,6 +54,7 @@ impl Ending {
             Self::Accepted | Self::BlockerOverridden | Self::Chosen(_) => "human_override",
             Self::Converged(status) | Self::ConvergedWithoutEvidence(status) => status.name(),
             Self::Budget(_) => "budget",
+            Self::NotWorthIt(_) => "value",
             Self::SeatsAbsent => "seats_absent",
         }
     }
@@ -73,6 +76,7 @@ impl Ending {
                 "the positions are alike; no evidence was cited".into()
             }
             Self::Budget(limit) => limit.clone(),
+            Self::NotWorthIt(why) => why.clone(),
             Self::SeatsAbsent => "two rounds running nobody spoke".into(),
         }
     }
@@ -91,8 +95,8 @@ pub struct Verdict {
     pub confidence_stated: Option<f64>,
     pub agreement: Option<f64>,
     pub total_rounds: u32,
-    /// An exit criterion (`consensus`, `majority`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
-    /// `seats_absent`.
+    /// An exit criterion (`consensus`, `majority`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget`,
+    /// `value` or `seats_absent`.
     pub stop_reason: String,
     pub stop_explanation: String,
     pub state: DebateState,

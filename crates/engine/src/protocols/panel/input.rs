@@ -11,6 +11,7 @@ use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
 use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
+use crate::round_value::ValueRules;
 
 /// With two models nothing can be ranked: each reads a single answer.
 const MIN_SEATS: usize = 3;
@@ -23,6 +24,9 @@ pub struct Input {
     pub full: Option<bool>,
     /// Whether the seats rank each other's answers. Without ranks, the chair concludes from the answers alone. Defaults to true.
     pub rank: Option<bool>,
+    /// Stop when another round costs more than this for each change that it is expected to bring, in US dollars.
+    #[schemars(range(min = 0))]
+    pub stop_by_value: Option<f64>,
     /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
     pub early_stop_confidence: Option<f64>,
     /// An answer of the caller, made before reading any other. It is ranked and weighed like those of the seats, which do not
@@ -38,6 +42,9 @@ pub struct Rules {
     pub early_stop_confidence: Probability,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub my_answer: Option<Answer>,
+    /// How the value of another round is judged. `None` in debates of earlier versions, which did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueRules>,
 }
 
 /// Panels of earlier versions always ranked.
@@ -83,6 +90,10 @@ pub(super) fn validate(
         .map_err(|fault| faults.push(fault))
         .ok();
     faults.extend(input.my_answer.as_ref().and_then(own_answer_fault));
+    let history = context.value.clone();
+    let value = ValueRules::new(input.stop_by_value, history)
+        .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
+        .ok();
     let cast = load_cast(context.data, request.cast.as_ref())
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
@@ -93,6 +104,7 @@ pub(super) fn validate(
                 ranks: input.rank.unwrap_or(true),
                 early_stop_confidence,
                 my_answer: input.my_answer.clone(),
+                value,
             };
             Ok(Plan::new(question, cast, EmbedderUse::None, rules))
         }

@@ -1,9 +1,11 @@
 //! The state of a panel: answers, rankings, conclusion. One fold, used while the panel runs and on replay.
 
+use roundtable_core::convergence::same_option;
 use roundtable_core::panel::{
     BlindAnswer, InvalidRanking, Pooled, Ranking, Unanimous, pool, shuffled_order, unanimous,
 };
 use roundtable_core::usage::Money;
+use roundtable_core::value::Leading;
 use serde::{Deserialize, Serialize};
 
 use super::replies::{Answer, Conclusion, RankedAnswers};
@@ -339,6 +341,25 @@ impl PanelState {
     pub fn plain_rankings(&self) -> Vec<Ranking> {
         let rankings = self.rankings.iter();
         rankings.map(|ranking| ranking.ranking.clone()).collect()
+    }
+
+    /// The answer that most seats give.
+    pub fn leading(&self) -> Option<Leading> {
+        let answers = self.answers.iter();
+        let positions = answers.map(|answer| answer.reply.position.as_str());
+        Leading::of(positions, self.panelists.len())
+    }
+
+    /// The chair's answer, with the seats that had given it.
+    pub fn concluded(&self) -> Option<Leading> {
+        let position = &self.conclusion.as_ref()?.position;
+        let answers = self.answers.iter();
+        let alike = answers.filter(|answer| same_option(&answer.reply.position, position));
+        Some(Leading {
+            answer: position.clone(),
+            supporters: alike.count(),
+            seats: self.panelists.len(),
+        })
     }
 
     /// Whether every seat answered, all agree, and every confidence reaches the threshold. A seat that did not answer does

@@ -25,6 +25,8 @@ pub(super) enum Ending {
     TooFewAnswers,
     /// With the limit that was reached.
     Budget(String),
+    /// Comparing the answers is not worth its price (B-10); why, and what was saved.
+    NotWorthIt(String),
 }
 
 impl Ending {
@@ -34,6 +36,7 @@ impl Ending {
             Self::Unanimous(_) => "unanimous",
             Self::TooFewAnswers => "too_few_answers",
             Self::Budget(_) => "budget",
+            Self::NotWorthIt(_) => "value",
         }
     }
 }
@@ -47,7 +50,7 @@ pub struct Verdict {
     /// Lowered if steps are missing.
     pub confidence: Option<Confidence>,
     pub confidence_stated: Option<Confidence>,
-    /// `concluded`, `unanimous`, `too_few_answers` or `budget`.
+    /// `concluded`, `unanimous`, `too_few_answers`, `value` or `budget`.
     pub stop_reason: String,
     pub stop_explanation: String,
     /// Whether another answer contradicted it and was compared with it.
@@ -152,6 +155,7 @@ impl Verdict {
             saved_calls: match ending {
                 // One ranking per seat, and the chair.
                 Ending::Unanimous(_) => state.panelists().len() + 1,
+                Ending::NotWorthIt(_) => state.panelists().len() + 1,
                 Ending::Concluded | Ending::TooFewAnswers | Ending::Budget(_) => 0,
             },
             answers: answers(table, state),
@@ -195,7 +199,7 @@ fn scrutiny(state: &PanelState, ending: &Ending) -> Scrutiny {
         return match ending {
             Ending::Unanimous(_) => Scrutiny::Unanimous,
             Ending::TooFewAnswers => Scrutiny::not_challenged("fewer than two seats answered"),
-            Ending::Concluded | Ending::Budget(_) => {
+            Ending::Concluded | Ending::Budget(_) | Ending::NotWorthIt(_) => {
                 Scrutiny::not_challenged("the panel ended before the answers were compared")
             }
         };
@@ -245,6 +249,7 @@ fn explanation(state: &PanelState, ending: &Ending) -> String {
             "fewer than two seats answered, so nothing could be compared".into()
         }
         Ending::Budget(limit) => limit.clone(),
+        Ending::NotWorthIt(why) => why.clone(),
     }
 }
 

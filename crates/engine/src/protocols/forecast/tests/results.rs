@@ -243,3 +243,32 @@ async fn the_accuracy_pool_uses_the_earned_weights() {
         plain.probability_distribution
     );
 }
+
+/// B-10: with copies of one model, another round is not known to be worth anything; with a price the forecast ends at once.
+#[tokio::test]
+async fn b10_a_forecast_stops_when_movement_is_not_worth_it() {
+    for (max_price, family, rounds, reason) in [
+        (None, ["one", "one"], 3, "played"),
+        (Some(100.0), ["one", "one"], 1, "value"),
+        (Some(100.0), ["one", "two"], 3, "played"),
+    ] {
+        let (model, journal) = (good_model(), Arc::<MemoryJournal>::default());
+        let mut setup = setup_of(&request());
+        setup.rules["value"] = json!({ "max_price": max_price });
+        for (seated, family) in setup.seats.iter_mut().zip(family.into_iter().cycle()) {
+            seated.family = Some(family.to_owned());
+        }
+        let deps = forecast_deps(&model, &setup, Arc::clone(&journal) as Arc<dyn Journal>);
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        let end = play(&table, &Forecast).await.unwrap();
+        assert_eq!(
+            (end.state, end.stop_reason()),
+            (State::Complete, Some(reason))
+        );
+        let result = DebateResult::of("id", "then".into(), &entries(&journal)).unwrap();
+        assert_eq!(result.debate_log.rounds.len(), rounds);
+        let values = crate::round_value::of_journal(&entries(&journal));
+        assert_eq!(values.len(), rounds);
+        assert_eq!(values[0].1.stops, reason == "value");
+    }
+}

@@ -257,3 +257,56 @@ async fn e22_the_record_of_a_plain_debate_has_its_decision() {
     assert_eq!(consensus.rationale, "Use a queue, and measure.");
     assert_eq!(consensus.dissenting_opinions[0].agent, "sentinel");
 }
+
+fn valued(max_price: Option<f64>) -> Rules {
+    Rules {
+        value: Some(crate::round_value::ValueRules {
+            max_price,
+            ..Default::default()
+        }),
+        ..rules("collaborative", 5)
+    }
+}
+
+/// B-10: with a price, a debate ends when another round is not worth it; without one, measuring changes nothing.
+#[tokio::test]
+async fn b10_a_debate_stops_when_another_round_is_not_worth_it() {
+    let play = async |rules: Rules| {
+        let (model, journal) = (Scripted::new(stubborn), Arc::default());
+        let verdict = play_to_end(setup_of(&rules, 4, Ability::Full), &model, &journal).await;
+        (verdict, contributions(&model).len(), entries(&journal))
+    };
+    let (plain, said, _) = play(rules("collaborative", 5)).await;
+    let (measured, said_measured, journal) = play(valued(None)).await;
+    assert_eq!((plain.stop_reason.as_str(), said), ("round_cap", 20));
+    assert_eq!(
+        (measured.stop_reason.as_str(), said_measured),
+        ("round_cap", 20)
+    );
+    assert_eq!(crate::round_value::of_journal(&journal).len(), 5);
+    let transcript = crate::transcript::Transcript::of("id", &journal).unwrap();
+    assert!(transcript.rounds[0].value.is_some());
+    let (stopped, said, journal) = play(valued(Some(0.0))).await;
+    assert_eq!((stopped.stop_reason.as_str(), said), ("value", 4));
+    assert!(stopped.final_answer.is_some());
+    assert!(
+        stopped.stop_explanation.contains("not worth its price"),
+        "{}",
+        stopped.stop_explanation
+    );
+    let end = journal.iter().find_map(|entry| entry.event.ended());
+    assert_eq!(end.map(|end| end.state), Some(State::Complete));
+    let report = protocols::report(&journal);
+    let report = serde_json::to_string(&report).unwrap();
+    assert!(report.contains("It is not worth it"), "{report}");
+}
+
+/// B-10, M-08: an objection round is played although another round is not worth its price.
+#[tokio::test]
+async fn b10_groupthink_is_tested_before_a_debate_stops_by_value() {
+    let (model, journal) = (Scripted::new(herd), Arc::default());
+    let rules = valued(Some(0.0)).with_escalation(EscalationPolicy::Never);
+    let verdict = play_to_end(setup_of(&rules, 4, Ability::Full), &model, &journal).await;
+    assert_eq!(verdict.groupthink.len(), 1);
+    assert!(verdict.total_rounds >= 2);
+}
