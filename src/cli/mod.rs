@@ -25,6 +25,7 @@ mod models;
 mod modes;
 mod output;
 mod own_files;
+mod pager;
 mod panel;
 mod post_mortem;
 mod programs;
