@@ -56,36 +56,28 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// The answer in full, and below it how far to trust it.
+/// With the answer in full.
 fn verdict(stored: &StoredDebate) -> Vec<String> {
-    let mut lines = Vec::new();
-    let has_answer = stored.report.answer.is_some();
-    if let Some(answer) = &stored.report.answer {
-        lines.extend([output::rendered_answer(answer), String::new()]);
+    match &stored.report.answer {
+        Some(answer) => card_of(stored, AnswerPart::Whole(&output::rendered_answer(answer))),
+        None => card_of(stored, AnswerPart::Short),
     }
-    lines.extend(card_of(stored, has_answer));
-    lines
 }
 
 fn rounds(stored: &StoredDebate) -> Vec<String> {
-    let mut lines = card_of(stored, false);
+    let mut lines = card_of(stored, AnswerPart::Short);
     lines.push(String::new());
     let width = output::width().min(100);
     lines.extend(argument::lines(&stored.transcript, width));
     lines
 }
 
-fn card_of(stored: &StoredDebate, has_answer: bool) -> Vec<String> {
+fn card_of(stored: &StoredDebate, part: AnswerPart<'_>) -> Vec<String> {
     let transcript = &stored.transcript;
     let Some(verdict) = &stored.report.verdict else {
         return Vec::new();
     };
     let title = protocols::title(&transcript.protocol);
-    let part = if has_answer {
-        AnswerPart::None
-    } else {
-        AnswerPart::Short
-    };
     let width = output::width().min(100);
     card(verdict, &transcript.question, &title, part, width)
 }

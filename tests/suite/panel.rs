@@ -10,7 +10,7 @@ use crate::harness::{Answer, Home, Server, Serving, schema_name};
 const QUESTION: &str = "Should a five-person team run its own Kubernetes cluster?";
 
 /// Answers as a panel that disagrees, or one that agrees from the start.
-fn reply(request: &Value, positions: [&str; 4]) -> String {
+pub(crate) fn reply(request: &Value, positions: [&str; 4]) -> String {
     let model = request["model"].as_str().unwrap_or_default();
     let index = "abcd".find(model).unwrap_or(0);
     let reply = match schema_name(request).as_str() {

@@ -22,10 +22,10 @@ const INDENT: &str = "  ";
 
 /// How much of the answer the card has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AnswerPart {
+pub(crate) enum AnswerPart<'a> {
     Short,
-    /// The answer was printed above.
-    None,
+    /// As it is printed.
+    Whole(&'a str),
 }
 
 /// A label with a text, below the answer.
@@ -40,17 +40,23 @@ pub(crate) fn card(
     verdict: &Verdict,
     question: &str,
     title: &str,
-    part: AnswerPart,
+    part: AnswerPart<'_>,
     width: usize,
 ) -> Vec<String> {
     let mut head = vec![heading(verdict, question, title, width)];
     head.extend(badge(verdict, width));
     head.push(String::new());
-    if part == AnswerPart::Short {
-        head.extend(answer(verdict, width));
-    }
+    let room = match part {
+        AnswerPart::Short => {
+            head.extend(answer(verdict, width));
+            MAX_LINES.saturating_sub(head.len() + 2)
+        }
+        AnswerPart::Whole(text) => {
+            head.extend([text.to_owned(), String::new()]);
+            MAX_LINES
+        }
+    };
     let usage = painted(QUIET, &format!("{INDENT}{}", usage(verdict)));
-    let room = MAX_LINES.saturating_sub(head.len() + 2);
     let mut lines = head;
     lines.extend(fitted(&rows(verdict), width, room));
     lines.push(String::new());
@@ -172,7 +178,7 @@ fn rows(verdict: &Verdict) -> Vec<Row> {
         ));
     }
     if let Some(changed) = &verdict.changed {
-        rows.push(row("Changed", changed.text.clone(), Tone::Plain));
+        rows.push(row("Change", changed.text.clone(), Tone::Plain));
     }
     for dissent in verdict.dissent.iter().take(MAX_ENTRIES) {
         let reason = dissent.reason.as_deref();

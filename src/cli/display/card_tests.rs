@@ -49,7 +49,7 @@ fn the_longest_verdict_fits_on_the_screen() {
         assert!(widest <= width, "{widest}: {}", lines.join("\n"));
         let text = lines.join("\n");
         assert!(text.contains("✗ many long words"), "{text}");
-        for label in ["Failed", "Confidence", "Changed", "Dissent", "8 calls"] {
+        for label in ["Failed", "Confidence", "Change", "Dissent", "8 calls"] {
             assert!(text.contains(label), "{label} is not in {text}");
         }
     }

@@ -42,25 +42,18 @@ fn next_commands(
 ) -> String {
     let id = short_id(&stored.transcript.id);
     let resume = format!("roundtable resume {id}");
-    let mut commands = match verdict.actions.first() {
+    let show = format!("roundtable show {id}");
+    let next = match verdict.actions.first() {
         Some(NextAction::RaiseLimit) => {
             let used_up = UsedUp::nearest(stored.entries(), budget, configured);
-            used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id))
+            let commands = used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id));
+            return format!("  Next: {}", commands.join(" · "));
         }
-        Some(NextAction::Retry) => vec![format!("{resume} (retries the failed steps)")],
-        Some(NextAction::Resume) => vec![resume],
-        Some(_) | None => Vec::new(),
+        Some(NextAction::Retry) => format!("{resume} (retry)"),
+        Some(NextAction::Resume) => resume,
+        Some(_) | None => return format!("  More: {show} [--rounds | --record], export, rate"),
     };
-    let others = if verdict.actions.contains(&NextAction::Rate) && commands.is_empty() {
-        ", export, rate"
-    } else {
-        ""
-    };
-    commands.push(format!(
-        "roundtable show {id} [--rounds | --record]{others}"
-    ));
-    let lead = if commands.len() > 1 { "Next" } else { "More" };
-    format!("  {lead}: {}", commands.join(" · "))
+    format!("  Next: {next} · {show} --rounds")
 }
 
 /// Prints the result of a debate: the answer or the record on standard output, the verdict where a person reads it.

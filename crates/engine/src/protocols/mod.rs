@@ -88,9 +88,9 @@ pub fn report(entries: &[Entry]) -> Report {
     let entries = &*current(entries);
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     // Also for a debate of an unknown protocol, and before its first turn.
-    report
-        .verdict
-        .get_or_insert_with(|| verdict_header::header(entries));
+    let verdict = report.verdict.take();
+    let verdict = verdict.unwrap_or_else(|| verdict_header::header(entries));
+    report.verdict = Some(verdict.in_plain_lines());
     report.sections.extend(fallbacks::section(entries));
     report.sections.extend(fallbacks::rescued_section(entries));
     report.sections.extend(fallbacks::notices_section(entries));

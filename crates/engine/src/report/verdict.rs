@@ -282,6 +282,16 @@ impl Verdict {
         self.answer.is_some() && self.badge.kind == BadgeKind::NotChallenged
     }
 
+    /// Without markup in texts that models wrote.
+    #[must_use]
+    pub fn in_plain_lines(self) -> Self {
+        let caveats = self.caveats.iter().map(|caveat| line(caveat));
+        Self {
+            caveats: caveats.filter(|caveat| !caveat.is_empty()).collect(),
+            ..self
+        }
+    }
+
     /// The title of the answer on every surface.
     pub fn title(&self) -> &'static str {
         match (&self.answer, self.badge.kind) {

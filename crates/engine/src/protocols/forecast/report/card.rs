@@ -33,13 +33,18 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
         label(rules, &best.outcome_id),
         percent(best.probability)
     );
+    let figures = outcomes(rules, result);
     let full = result.final_answer.clone();
-    let full = full.unwrap_or_else(|| format!("The likeliest outcome so far: {headline}."));
+    let full = full.unwrap_or_else(|| {
+        let others = figures.iter().skip(1);
+        let others = others.map(|fact| format!("{}: {}", fact.name, fact.value));
+        others.collect::<Vec<_>>().join(" · ")
+    });
     let answer = VerdictAnswer::with_text(&full, unmarked(&full)).headed(&headline);
     // A forecast that was stopped has probabilities, but nothing is final.
     let is_final = matches!(state, State::Complete | State::Partial);
     let rounds = result.debate_log.rounds.len();
-    let draft = format!("Draft after round {rounds}: {headline}");
+    let draft = format!("Draft after round {rounds}");
     Verdict {
         badge: if is_final {
             badge(result.roundtable.scrutiny.as_ref())
@@ -54,7 +59,7 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
             .into_iter()
             .filter_map(caution)
             .collect(),
-        figures: outcomes(rules, result),
+        figures,
         ending: is_final.then(|| ending(result)),
         ..verdict
     }
