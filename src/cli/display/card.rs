@@ -56,7 +56,10 @@ pub(crate) fn card(
             MAX_LINES
         }
     };
-    let usage = painted(QUIET, &format!("{INDENT}{}", usage(verdict)));
+    let usage = painted(
+        QUIET,
+        &output::short(&format!("{INDENT}{}", usage(verdict)), width),
+    );
     let mut lines = head;
     lines.extend(fitted(&rows(verdict), width, room));
     lines.push(String::new());
@@ -71,7 +74,11 @@ fn heading(verdict: &Verdict, question: &str, title: &str, width: usize) -> Stri
     if let Some(state) = state(verdict.state) {
         played = format!("{played} · {state}");
     }
-    let room = width.saturating_sub(played.width() + 2).max(20);
+    // On a narrow terminal the question is more important.
+    if width < played.width() + 30 {
+        return painted(BOLD, &output::short(&output::harmless(question), width));
+    }
+    let room = width.saturating_sub(played.width() + 2);
     let question = output::short(&output::harmless(question), room);
     let gap = width.saturating_sub(question.width() + played.width());
     let gap = " ".repeat(gap.max(2));
