@@ -29,6 +29,8 @@ pub(crate) struct CardView {
     /// Key figures, next to the answer.
     pub figures: Vec<CardEntry>,
     pub rows: Vec<CardRow>,
+    /// Nothing is final yet.
+    pub is_draft: bool,
     /// Marks the card of an answer that nobody attacked.
     pub is_unchallenged: bool,
     pub usage: String,
@@ -73,6 +75,7 @@ impl CardView {
                 .map(|answer| markdown::html(&answer.full)),
             figures: figures(verdict),
             rows: rows(verdict),
+            is_draft: answer.is_none_or(|answer| answer.is_draft),
             is_unchallenged: verdict.is_unchallenged(),
             usage: usage(verdict),
         }

@@ -56,10 +56,8 @@ pub(crate) fn card(
             MAX_LINES
         }
     };
-    let usage = painted(
-        QUIET,
-        &output::short(&format!("{INDENT}{}", usage(verdict)), width),
-    );
+    let usage = output::short(&usage(verdict), width.saturating_sub(INDENT.len()));
+    let usage = painted(QUIET, &format!("{INDENT}{usage}"));
     let mut lines = head;
     lines.extend(fitted(&rows(verdict), width, room));
     lines.push(String::new());

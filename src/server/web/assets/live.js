@@ -159,6 +159,20 @@
     if (hadFocus) newInput.focus();
   };
 
+  // Rounds that began after the page was loaded get the figures of the timeline.
+  const labelRounds = () => {
+    for (const link of document.querySelectorAll("#timeline a")) {
+      const summary = document.getElementById(link.hash.slice(1))?.querySelector(":scope > summary");
+      if (!summary) continue;
+      let small = summary.querySelector(":scope > small");
+      if (!small) {
+        small = document.createElement("small");
+        summary.append(" ", small);
+      }
+      small.textContent = link.nextElementSibling?.textContent ?? "";
+    }
+  };
+
   // One refresh at a time, and one more if something happened meanwhile.
   let isRefreshing = false;
   let needsRefresh = false;
@@ -176,6 +190,7 @@
       }
     } catch { /* The next refresh catches up. */ }
     isRefreshing = false;
+    labelRounds();
     showSpeakers();
     if (needsRefresh) {
       needsRefresh = false;

@@ -5,6 +5,7 @@ use roundtable_core::format::percent;
 use super::{label, likeliest, notes_on_roles};
 use crate::event::{Entry, State};
 use crate::protocols::forecast::contract::OutcomeForecast;
+use crate::protocols::forecast::resolution::resolution_of;
 use crate::protocols::forecast::result::ForecastSnapshot;
 use crate::protocols::forecast::rules::Rules;
 use crate::protocols::forecast::verdict;
@@ -33,13 +34,16 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
         label(rules, &best.outcome_id),
         percent(best.probability)
     );
-    let figures = outcomes(rules, result);
+    let mut figures = outcomes(rules, result);
     let full = result.final_answer.clone();
     let full = full.unwrap_or_else(|| {
         let others = figures.iter().skip(1);
         let others = others.map(|fact| format!("{}: {}", fact.name, fact.value));
         others.collect::<Vec<_>>().join(" · ")
     });
+    if let Some(resolution) = resolution_of(entries) {
+        figures.insert(0, Fact::new("Outcome", label(rules, &resolution.outcome)));
+    }
     let answer = VerdictAnswer::with_text(&full, unmarked(&full)).headed(&headline);
     // A forecast that was stopped has probabilities, but nothing is final.
     let is_final = matches!(state, State::Complete | State::Partial);
