@@ -12,7 +12,7 @@ use crate::protocols::forecast::verdict;
 use crate::protocols::outcome::unmarked;
 use crate::protocols::verdict_header::{badge, draft_badge, header, title_of};
 use crate::report::{
-    Block, Dissent, Fact, Tone, Verdict, VerdictAnswer, VerdictChange, VerdictConfidence,
+    Dissent, Fact, Tone, Verdict, VerdictAnswer, VerdictChange, VerdictConfidence,
 };
 
 /// Outcomes that are listed.
@@ -60,22 +60,12 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
         changed: changed(rules, result).filter(|_| rounds > 1),
         dissent: dissent(entries, rules, result, best),
         caveats: notes_on_roles(&result.roundtable)
-            .into_iter()
-            .filter_map(caution)
+            .iter()
+            .filter_map(|note| Some(note.caution()?.to_owned()))
             .collect(),
         figures,
         ending: is_final.then(|| ending(result)),
         ..verdict
-    }
-}
-
-fn caution(block: Block) -> Option<String> {
-    match block {
-        Block::Note {
-            text,
-            tone: Tone::Caution,
-        } => Some(text),
-        _ => None,
     }
 }
 
