@@ -161,7 +161,7 @@ fn c04_every_command_seats_three_families() {
                 "{asked:?}"
             );
         }
-        let shown = home.run(&["show", "last"]);
+        let shown = home.run(&["show", "last", "--record"]);
         assert!(
             flat(&shown.out).contains("3 model families: claude ("),
             "{}",

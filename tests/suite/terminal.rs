@@ -303,7 +303,7 @@ fn c22_an_unchallenged_answer_is_marked_on_the_terminal() {
     for words in [
         "✗ Not challenged: the skeptic did not answer",
         "Skeptic gave no answer in rounds 1 and 2: the model",
-        &format!("Next: roundtable resume {id} (retry)"),
+        &format!("Next: roundtable resume {id} (retries the failed steps)"),
     ] {
         assert!(last.contains(words), "'{words}' is not in:\n{last}");
     }

@@ -49,11 +49,11 @@ fn next_commands(
             let commands = used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id));
             return format!("  Next: {}", commands.join(" · "));
         }
-        Some(NextAction::Retry) => format!("{resume} (retry)"),
+        Some(NextAction::Retry) => format!("{resume} (retries the failed steps)"),
         Some(NextAction::Resume) => resume,
         Some(_) | None => return format!("  More: {show} [--rounds | --record], export, rate"),
     };
-    format!("  Next: {next} · {show} --rounds")
+    format!("  Next: {next}")
 }
 
 /// Prints the result of a debate: the answer or the record on standard output, the verdict where a person reads it.

@@ -95,7 +95,8 @@ async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
             "return document.getElementById('record').textContent.includes('Semantic similarity')",
         )
         .await;
-    browser.click("#record > summary").await;
+    let open = "document.getElementById('record').open = true";
+    browser.run(open, Vec::new()).await;
     let outcome = browser.text("main").await;
     for words in ["EMPIRICAL", "DOCUMENTED", "consensus at 0.80", "CONTINUE"] {
         assert!(outcome.contains(words), "'{words}' is not in:\n{outcome}");
