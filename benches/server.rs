@@ -41,6 +41,7 @@ fn main() {
         .unwrap();
     support::run(&[
         ("hundred", &|| hundred_at_once(&runtime)),
+        ("embedder", &|| hundred_with_embedder(&runtime)),
         ("thousand", &|| thousand_in_flight(&runtime)),
         ("readers", &|| readers(&runtime)),
     ]);
@@ -80,6 +81,13 @@ impl Model {
             self.port
         );
         home.write("roundtable.toml", &text);
+        home
+    }
+
+    /// The default configuration.
+    fn home_with_embedder(&self) -> Home {
+        let home = self.home();
+        harness::weights::link_embedder(&home);
         home
     }
 }
@@ -163,8 +171,12 @@ async fn send_reply(
 
 /// Nine calls: four rounds of two and a synthesis.
 fn debate_of_nine_calls() -> Value {
+    debate_on(harness::QUESTION)
+}
+
+fn debate_on(question: &str) -> Value {
     let rules = json!({ "min_rounds": 4, "max_rounds": 4, "auto_score": false });
-    json!({ "question": harness::QUESTION, "model": "lab:x", "rules": rules })
+    json!({ "question": question, "model": "lab:x", "rules": rules })
 }
 
 fn serving(home: &Home) -> Serving {
@@ -172,15 +184,19 @@ fn serving(home: &Home) -> Serving {
     Serving::start(home, &options.collect::<Vec<_>>())
 }
 
-/// Runs `count` concurrent debates and returns the wall time.
+/// Runs `count` concurrent debates on the same question and returns the wall time.
 fn run_all(serving: &Serving, count: usize) -> Duration {
-    let body = debate_of_nine_calls();
+    run_each(serving, &vec![debate_of_nine_calls(); count])
+}
+
+/// Runs the debates at the same time and returns the wall time.
+fn run_each(serving: &Serving, debates: &[Value]) -> Duration {
     let started = Instant::now();
     thread::scope(|scope| {
-        for _ in 0..count {
+        for body in debates {
             scope.spawn(|| {
                 let wait = [("prefer", "wait=120")];
-                let reply = serving.post_with("/api/v1/debates", &body, &wait);
+                let reply = serving.post_with("/api/v1/debates", body, &wait);
                 assert_eq!(reply.status, 200, "{}", reply.text());
                 assert_eq!(reply.json()["state"], "complete");
             });
@@ -204,6 +220,31 @@ fn hundred_at_once(runtime: &Runtime) {
     report(what, wall, "", 1.3);
     let cpu = (cpu_ms(serving.pid()) - before.0) / calls as f64;
     report("CPU time of the server per model call", cpu, "ms", 0.7);
+}
+
+/// The same with the default embedder, which embeds each question.
+fn hundred_with_embedder(runtime: &Runtime) {
+    let model = Model::start(runtime, 1);
+    let home = model.home_with_embedder();
+    let serving = serving(&home);
+    // Embeds the template library.
+    run_all(&serving, 1);
+    let before = (cpu_ms(serving.pid()), model.calls.load(Ordering::Relaxed));
+    let debates: Vec<Value> = (0..100)
+        .map(|number| debate_on(&format!("{} Case {number}.", harness::QUESTION)))
+        .collect();
+    let wall = run_each(&serving, &debates).as_secs_f64();
+    let calls = model.calls.load(Ordering::Relaxed) - before.1;
+    assert_eq!(calls, 100 * CALLS);
+    report(
+        "100 concurrent debates over the critical path, default embedder",
+        wall / (DELAY.as_secs_f64() * CALLS as f64),
+        "",
+        1.3,
+    );
+    let cpu = (cpu_ms(serving.pid()) - before.0) / calls as f64;
+    let what = "CPU time of the server per model call, default embedder";
+    report(what, cpu, "ms", 1.5);
 }
 
 /// No call is answered before all debates have made their first.

@@ -247,6 +247,8 @@ pub(crate) struct Server {
     pub max_streams_per_token: usize,
     /// How often the token of an open event stream is checked again.
     pub stream_check: Duration,
+    /// The field of a streamed chat chunk that carries the debate before the answer.
+    pub reasoning_key: String,
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -260,6 +262,7 @@ impl Default for Server {
             max_streams: 2_000,
             max_streams_per_token: 200,
             stream_check: Duration::from_secs(30),
+            reasoning_key: "reasoning_content".into(),
         }
     }
 }

@@ -92,6 +92,7 @@ fn c03_a_full_file_is_read() {
         max_streams = 10
         max_streams_per_token = 2
         stream_check_s = 1.5
+        reasoning_key = "reasoning"
         [update]
         url = "https://example.org/latest"
         "#,
@@ -172,6 +173,7 @@ fn c03_a_full_file_is_read() {
             max_streams: 10,
             max_streams_per_token: 2,
             stream_check: Duration::from_millis(1500),
+            reasoning_key: "reasoning".into(),
         },
         config.server
     );

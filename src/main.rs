@@ -16,6 +16,7 @@ mod format;
 mod learning;
 mod model_probe;
 mod models;
+mod recorded_forecasts;
 mod release_feed;
 mod render;
 mod server;

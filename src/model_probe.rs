@@ -48,19 +48,49 @@ pub(crate) async fn trial(
     if limits.max_cost.is_some() && price.is_none() {
         return Err(Failure::usage(unpriced(&real.to_string())));
     }
+    let call = single_call(
+        model.as_ref(),
+        price,
+        limits.max_cost.is_some(),
+        request(&real),
+    )
+    .await;
+    Ok(Trial {
+        model: real,
+        reply: call.reply,
+        usage: call.usage,
+        cost: call.cost,
+    })
+}
+
+/// One call outside a debate: its reply, and what it used also if it failed.
+#[derive(Debug)]
+pub(crate) struct SingleCall {
+    pub reply: Result<String, String>,
+    pub usage: Usage,
+    /// `None` if a price is unknown.
+    pub cost: Option<Money>,
+}
+
+/// Calls a model once. If the cost is limited, no fallback is called at an unknown price.
+pub(crate) async fn single_call(
+    model: &dyn Model,
+    price: Option<Price>,
+    is_limited: bool,
+    request: Request,
+) -> SingleCall {
     let mut call = SmallCall {
-        limits,
+        is_limited,
         price,
         usage: Usage::default(),
         cost: Some(Money::ZERO),
     };
-    let reply = call.reply(model.as_ref(), &real).await;
-    Ok(Trial {
-        model: real,
+    let reply = call.reply(model, request).await;
+    SingleCall {
         reply,
         usage: call.usage,
         cost: call.cost,
-    })
+    }
 }
 
 fn unpriced(model: &str) -> String {
@@ -69,25 +99,25 @@ fn unpriced(model: &str) -> String {
     )
 }
 
-struct SmallCall<'l> {
-    limits: &'l Budget,
+struct SmallCall {
+    is_limited: bool,
     /// Of the model that is answering.
     price: Option<Price>,
     usage: Usage,
     cost: Option<Money>,
 }
 
-impl SmallCall<'_> {
-    async fn reply(&mut self, model: &dyn Model, name: &ModelName) -> Result<String, String> {
+impl SmallCall {
+    async fn reply(&mut self, model: &dyn Model, request: Request) -> Result<String, String> {
         let mut reply = String::new();
-        let mut deltas = model.stream(request(name));
+        let mut deltas = model.stream(request);
         while let Some(delta) = deltas.next().await {
             match delta {
                 Ok(Delta::Text(text)) => reply.push_str(&text),
                 Ok(Delta::Restart { .. }) => reply.clear(),
                 Ok(Delta::Instead(fallback)) => {
                     reply.clear();
-                    if self.limits.max_cost.is_some() && fallback.price.is_none() {
+                    if self.is_limited && fallback.price.is_none() {
                         return Err(format!(
                             "{}; {}",
                             fallback.because,

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use roundtable_core::learning::Domain;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::depth::Depth;
 
 use super::{output, pull};
 use crate::app_context::AppContext;
@@ -16,11 +18,17 @@ use crate::setup::{DebateSpec, Models, ProgressSink, limits};
 pub(crate) struct DebateArgs {
     #[command(flatten)]
     models: ModelArgs,
+    /// How thorough the debate is; other options win over it. quick: at most three calls deep, deep: more rounds
+    #[arg(long, value_name = "DEPTH", default_value = "normal", value_parser = depth_parser())]
+    depth: Depth,
     /// Seed of the random numbers; the same seed sends the same requests
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     #[command(flatten)]
     limits: Limits,
+    /// Print what the debate would use, and stop: calls, tokens, money and time
+    #[arg(long)]
+    pub estimate: bool,
     /// Send text to providers even if it contains likely secrets, such as keys and tokens
     #[arg(long)]
     allow_secrets: bool,
@@ -33,6 +41,7 @@ impl DebateArgs {
     pub(crate) fn apply(&self, app: &AppContext, spec: DebateSpec) -> Result<DebateSpec, Failure> {
         Ok(DebateSpec {
             models: self.models.models()?,
+            depth: self.depth,
             budget: self.limits.budget(app, &self.output)?,
             seed: self.seed,
             fallback_local: self.models.fallback_local,
@@ -40,6 +49,11 @@ impl DebateArgs {
             ..spec
         })
     }
+}
+
+fn depth_parser() -> impl TypedValueParser<Value = Depth> {
+    let names = PossibleValuesParser::new(Depth::ALL.map(Depth::name));
+    names.map(|name| Depth::named(&name).unwrap_or_default())
 }
 
 #[derive(Debug, Clone, Default, clap::Args)]

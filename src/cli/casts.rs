@@ -100,7 +100,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
     let request = Request {
         question: "Is this cast valid?".into(),
         cast: Some(CastChoice::File(text.clone())),
-        sources: Vec::new(),
+        ..Request::default()
     };
     let context = Context {
         data: &app.data,

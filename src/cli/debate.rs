@@ -118,6 +118,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         enhanced: (args.enhanced || args.no_enhanced).then_some(args.enhanced),
         algorithm: args.algorithm,
         escalation: args.no_escalation.then_some(false),
+        brief: None,
         domain: args.domain.map(|domain| domain.name().to_owned()),
     };
     let question = read_text(&args.question, "debate")?;

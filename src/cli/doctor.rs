@@ -15,7 +15,7 @@ use crate::format::counted;
 use crate::model_probe::trial;
 use crate::models::{ModelPolicy, ModelPreferences, Search, discover};
 
-use super::{casts, output, pull};
+use super::{casts, output, presets, pull};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -136,7 +136,8 @@ fn data_files(app: &AppContext) -> Check {
             for name in Mode::names(&app.data).map_err(|error| error.to_string())? {
                 Mode::load(&app.data, &name).map_err(|error| error.to_string())?;
             }
-            let problems = casts::problems(app).map_err(|error| error.to_string())?;
+            let mut problems = casts::problems(app).map_err(|error| error.to_string())?;
+            problems.extend(presets::problems(app).map_err(|error| error.to_string())?);
             if let Some(first) = problems.first() {
                 return Err(first.to_string());
             }
@@ -144,7 +145,7 @@ fn data_files(app: &AppContext) -> Check {
                 return Err(format!("prices.toml: unknown provider '{provider}'"));
             }
             Ok(format!(
-                "{} reasoning templates, prompts, modes and casts; yours are in {}",
+                "{} reasoning templates, prompts, modes, casts and presets; yours are in {}",
                 library.all().len(),
                 folders(app)
             ))

@@ -11,7 +11,14 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Learn",
-        &["resolve", "calibration", "track", "post-mortem", "learning"],
+        &[
+            "resolve",
+            "calibration",
+            "pool",
+            "track",
+            "post-mortem",
+            "learning",
+        ],
     ),
     (
         "Serve",

@@ -59,7 +59,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 fn spec(args: &Args, parts: Vec<Given>) -> Result<DebateSpec, Failure> {
     let input = Input {
-        mode: Some(if args.fast { Mode::Fast } else { Mode::Full }),
+        mode: args.fast.then_some(Mode::Fast),
         title: None,
         parts,
         images: content::images(&args.image)?,

@@ -14,6 +14,7 @@ mod debate;
 mod decision_prompt;
 mod display;
 mod doctor;
+mod estimates;
 mod export;
 mod forecast;
 mod groups;
@@ -28,7 +29,9 @@ mod output;
 mod own_files;
 mod pager;
 mod panel;
+mod pool;
 mod post_mortem;
+mod presets;
 mod programs;
 mod prompts;
 mod pull;
@@ -121,6 +124,10 @@ enum Command {
     Resolve(resolve::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
+    /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
+    Pool(pool::Args),
+    /// Show how many of the last 50 debates used what was estimated
+    Estimates(estimates::Args),
     /// Record events after a decision
     Track(Box<track::Args>),
     /// Assess how a decision turned out, and learn from it
@@ -139,6 +146,8 @@ enum Command {
     Modes(modes::Args),
     /// List, show and create casts: who takes part
     Casts(casts::Args),
+    /// List, show and create presets: a debate under a name, for clients that choose a model
+    Presets(presets::Args),
     /// List and print prompts: what the models are told
     Prompts(prompts::Args),
     /// List available models, and which ones would be used
@@ -256,6 +265,9 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
+    if let Command::Pool(args) = &cli.command {
+        return pool::run(args);
+    }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
@@ -283,6 +295,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
         Command::Resume(args) => resume::run(&app, args).await,
@@ -298,6 +311,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Db(args) => db::run(&app, args).await,
         Command::Templates(args) => templates::run(&app, args).await,
         Command::Modes(args) => modes::run(&app, &args),
+        Command::Presets(args) => presets::run(&app, &args),
         Command::Casts(args) => casts::run(&app, &args),
         Command::Prompts(args) => prompts::run(&app, &args),
         Command::Models(args) => models::run(&app, args).await,
@@ -310,6 +324,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Update(args) => update::run(&app, args).await,
+        Command::Pool(args) => pool::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::embedded;
 use crate::estimate::{self, UsageEstimate};
+use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{Filter, Lease, Store};
 
@@ -61,9 +62,38 @@ pub(crate) async fn start_with(
     args: &DebateArgs,
     person: Person,
 ) -> Result<ExitCode, Failure> {
+    if args.estimate {
+        return print_estimates(app, vec![spec], args).await;
+    }
     let store = app.store().await?;
     let debate = create(app, &store, spec, args).await?;
     run(app, &store, debate, &args.output, Terminal::new(person)).await
+}
+
+/// Prints what these debates would use. Nothing is started.
+pub(crate) async fn print_estimates(
+    app: &AppContext,
+    specs: Vec<DebateSpec>,
+    args: &DebateArgs,
+) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
+    let mut estimates = Vec::new();
+    for spec in specs {
+        let spec = args.apply(app, spec)?;
+        let prepared = setup::prepare(app, &store, spec, &args.output.progress_sink()).await?;
+        estimates.extend(DebateEstimate::of(&prepared));
+    }
+    store.close().await;
+    match estimates.as_slice() {
+        [only] if args.output.json => output::json(only)?,
+        several if args.output.json => output::json(&several)?,
+        several => {
+            for estimate in several {
+                output::line(&format!("{} ({})", estimate.text, estimate.basis));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prepares a new debate and creates it in the store.

@@ -7,6 +7,7 @@ use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::cast::dealing::Diversity;
+use roundtable_engine::data::is_name;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
@@ -303,7 +304,21 @@ fn server(section: &mut Section<'_, '_>) -> Server {
             default.max_streams_per_token,
         ),
         stream_check: Duration::from_secs_f64(check),
+        reasoning_key: reasoning_key(section, default.reasoning_key),
     }
+}
+
+fn reasoning_key(section: &mut Section<'_, '_>, default: String) -> String {
+    const KEY: &str = "reasoning_key";
+    let given = section.read(KEY, |item| {
+        let is_key = |key: &&str| is_name(key, "_-") && key.len() <= 64 && *key != "content";
+        let key = item.as_str().filter(is_key).map(str::to_owned);
+        key.ok_or_else(|| "expected the name of a field, such as \"reasoning\"".to_owned())
+    });
+    let line = given.as_ref().map(|given| given.line);
+    let key = given.map_or(default, |given| given.value);
+    section.record(KEY, Some(&key), line);
+    key
 }
 
 fn trusted_proxies(section: &mut Section<'_, '_>) -> Vec<Network> {

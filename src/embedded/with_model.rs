@@ -133,10 +133,9 @@ impl Local {
 
     pub(crate) async fn ready_embedder(&self, report: Report) -> Result<(), NotReady> {
         let file = fetch(vec![&EMBEDDER], self.locations()?, None, report).await?;
-        let threads = self.settings.threads;
         self.embedder
             .0
-            .get_or_init(|| LocalEmbedder::open(file.path, threads));
+            .get_or_init(|| LocalEmbedder::open(file.path));
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub(crate) fn setup() -> Setup {
         embedder: None,
         program: "0.1.0".into(),
         notices: Vec::new(),
+        depth: roundtable_engine::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::App;
 use super::client::{Client, Proxies, is_forwarded};
 use super::cookies;
+use super::openai;
 use super::openness::Openness;
 use super::problem::Problem;
 use super::rate_limit::{Rate, RateKey, RateLimiter};
@@ -258,6 +259,46 @@ impl AccessControl {
         self.store.record_uses(&uses).await
     }
 
+    /// Whether this URL of a provider leads to this server: by its port and address, or by one of its names.
+    pub(super) fn is_own_url(&self, url: &str) -> bool {
+        let Ok(url) = url.parse::<Uri>() else {
+            return false;
+        };
+        let Some(host) = url.host() else {
+            return false;
+        };
+        let default_port = if url.scheme_str() == Some("https") {
+            443
+        } else {
+            80
+        };
+        let (port, bound_to) = (
+            url.port_u16().unwrap_or(default_port),
+            self.options.bound_to,
+        );
+        // A proxy may serve the names at another port.
+        if self
+            .options
+            .hosts
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(host))
+        {
+            return true;
+        }
+        let address = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
+        let is_own = match address {
+            Ok(address) if bound_to.ip().is_unspecified() => address.is_loopback(),
+            Ok(address) => {
+                address == bound_to.ip() || (address.is_loopback() && bound_to.ip().is_loopback())
+            }
+            Err(_) => host.eq_ignore_ascii_case("localhost"),
+        };
+        is_own && port == bound_to.port()
+    }
+
     /// Whether a `Host` is one of this server's. Any other may be DNS rebinding.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
@@ -291,6 +332,7 @@ pub(super) async fn guard(
 ) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
+    let is_openai = openai::is_path(request.uri().path());
     let wants_page = !is_api && accepts_html(request.headers());
     let mut caller = None;
     let mut response = match check(&app, &mut request).await {
@@ -315,6 +357,8 @@ pub(super) async fn guard(
         let status = problem.status();
         let rendered = if wants_page {
             web::problem_page(&problem, &id, caller.as_ref())
+        } else if is_openai {
+            openai::render_error(&problem)
         } else {
             problem.render(&id)
         };
@@ -387,7 +431,7 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
 }
 
 fn is_api(uri: &Uri) -> bool {
-    uri.path().starts_with("/api/")
+    uri.path().starts_with("/api/") || openai::is_path(uri.path())
 }
 
 fn is_probe(uri: &Uri) -> bool {

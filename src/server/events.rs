@@ -68,15 +68,7 @@ pub(super) async fn stream(
         // Tells an EventSource not to reconnect.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let subscription = Subscription {
-        app,
-        id: row.id,
-        reader,
-        source: Source::Unknown,
-        is_first: true,
-        needs_retry: true,
-        sent_at: Instant::now(),
-    };
+    let subscription = Subscription::new(app, row.id, reader);
     let body = stream::unfold(
         (subscription, guard),
         |(mut subscription, mut guard)| async move {
@@ -102,7 +94,7 @@ pub(super) async fn stream(
 }
 
 /// Whether the debate runs or will run. Its journal may end with `Ended` if it was cancelled and is being resumed.
-fn is_active(row: &DebateRow) -> bool {
+pub(super) fn is_active(row: &DebateRow) -> bool {
     matches!(row.state, RowState::Queued | RowState::Running)
 }
 
@@ -120,15 +112,29 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
 }
 
 /// One connection that streams a debate.
-struct Subscription {
+pub(super) struct Subscription {
     app: Arc<App>,
     id: Uuid,
     reader: Reader,
     source: Source,
     is_first: bool,
     needs_retry: bool,
-    sent_at: Instant,
+    pub(super) sent_at: Instant,
 }
+
+/// How a stream is paced.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Text is collected for this long before it is sent.
+    pub(super) batch: Duration,
+    /// Idle time after which something is sent all the same.
+    pub(super) keep_alive: Duration,
+}
+
+const EVENT_PACE: Pace = Pace {
+    batch: BATCH_INTERVAL,
+    keep_alive: KEEP_ALIVE_INTERVAL,
+};
 
 /// Where the events of a debate come from, with a receiver that changes when there may be new ones.
 enum Source {
@@ -140,12 +146,24 @@ enum Source {
 }
 
 impl Subscription {
+    pub(super) fn new(app: Arc<App>, id: Uuid, reader: Reader) -> Self {
+        Self {
+            app,
+            id,
+            reader,
+            source: Source::Unknown,
+            is_first: true,
+            needs_retry: true,
+            sent_at: Instant::now(),
+        }
+    }
+
     /// The next bytes to send; `None` if the debate has ended or the server is closing.
     async fn next(&mut self) -> Option<Bytes> {
         let closing = self.app.scheduler.closing().clone();
         let mut out = String::new();
         let is_first = std::mem::take(&mut self.is_first);
-        if !is_first && !self.wait(&closing).await? {
+        if !is_first && !self.wait_for_event(&closing).await? {
             return Some(Bytes::from_static(KEEP_ALIVE));
         }
         loop {
@@ -163,18 +181,22 @@ impl Subscription {
                 // So that the client knows that it is connected.
                 return Some(Bytes::from_static(KEEP_ALIVE));
             }
-            if !self.wait(&closing).await? {
+            if !self.wait_for_event(&closing).await? {
                 return Some(Bytes::from_static(KEEP_ALIVE));
             }
         }
     }
 
-    /// Waits for a batch of changes; `false` if a keep-alive is due, `None` if the stream is over.
-    async fn wait(&mut self, closing: &CancellationToken) -> Option<bool> {
+    async fn wait_for_event(&mut self, closing: &CancellationToken) -> Option<bool> {
         if self.is_over().await {
             return None;
         }
-        let keep_alive = self.sent_at + KEEP_ALIVE_INTERVAL;
+        self.wait(closing, EVENT_PACE).await
+    }
+
+    /// Waits for a batch of changes; `false` if a keep-alive is due, `None` if the server is closing.
+    pub(super) async fn wait(&mut self, closing: &CancellationToken, pace: Pace) -> Option<bool> {
+        let keep_alive = self.sent_at + pace.keep_alive;
         tokio::select! {
             biased;
             () = closing.cancelled() => return None,
@@ -184,7 +206,7 @@ impl Subscription {
         tokio::select! {
             biased;
             () = closing.cancelled() => None,
-            () = tokio::time::sleep(BATCH_INTERVAL) => Some(true),
+            () = tokio::time::sleep(pace.batch) => Some(true),
         }
     }
 
@@ -211,7 +233,7 @@ impl Subscription {
     }
 
     /// All available events after the reader's position; `None` if the stream is over.
-    async fn collect(&mut self) -> Option<Vec<Frame>> {
+    pub(super) async fn collect(&mut self) -> Option<Vec<Frame>> {
         let mut frames = Vec::new();
         while !self.is_attached() {
             self.attach(&mut frames).await.ok()?;

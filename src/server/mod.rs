@@ -15,6 +15,7 @@ mod live;
 mod log;
 pub(crate) mod new_token;
 mod notifiers;
+mod openai;
 mod openapi;
 mod openness;
 mod ownership;
@@ -276,6 +277,7 @@ fn routes() -> Routes {
     Routes::default()
         .get("/api/v1/debates", read(Visible), rest::list)
         .post("/api/v1/debates", run(Visible), rest::create)
+        .post("/api/v1/debates/estimate", run(Nothing), rest::estimate)
         .get(debate, read(Debate), rest::show)
         .delete(
             debate,
@@ -347,6 +349,7 @@ fn routes() -> Routes {
             read(Nothing).audited("sign-out"),
             sign_in::sign_out,
         )
+        .merge(openai::routes())
         .merge(web::routes())
 }
 

@@ -6,6 +6,7 @@
 mod administration;
 mod contract;
 mod docs_page;
+mod openai;
 mod operation;
 
 use axum::Json;
@@ -26,6 +27,7 @@ use super::problem::ProblemBody;
 use super::requests::{DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest};
 use super::rest::{DebateDetail, DebateList, DebateStatus, InputReceipt};
 use crate::export::Format;
+use crate::setup::estimate::DebateEstimate;
 use crate::store::MAX_SEARCH_CHARS;
 
 const JSON: &str = "application/json";
@@ -33,7 +35,11 @@ const DEBATE: &str = "/api/v1/debates/{id}";
 
 pub(super) fn document() -> Value {
     let mut schemas = Schemas::new();
-    let problem = schemas.response::<ProblemBody>();
+    let problem = (
+        "application/problem+json",
+        schemas.response::<ProblemBody>(),
+    );
+    let openai_error = (JSON, openai::error(&mut schemas));
     let mut paths = Map::new();
     for operation in operations(&mut schemas) {
         let path = paths
@@ -42,7 +48,12 @@ pub(super) fn document() -> Value {
             .as_object_mut();
         if let Some(path) = path {
             let method = operation.method.to_owned();
-            path.insert(method, describe(operation, &problem));
+            let error = if openai::has_own_errors(operation.path) {
+                &openai_error
+            } else {
+                &problem
+            };
+            path.insert(method, describe(operation, error));
         }
     }
     let components: Map<String, Value> = schemas.into_definitions().into_iter().flatten().collect();
@@ -52,7 +63,7 @@ pub(super) fn document() -> Value {
             "title": "Roundtable",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A panel of language models debates a question before you rely on the answer.",
-            "description": "Start a debate, follow its events, take part in it, and get its answer. Every error is `application/problem+json`. If the server has service tokens, send one as `Authorization: Bearer …`. The scope `read` allows reading, `run` starting debates and taking part in them, `admin` deleting them and managing tokens. A token with the reach `own` sees and changes only debates that it has created; any other is not found."
+            "description": "Start a debate, follow its events, take part in it, and get its answer. Every error is `application/problem+json`, except below `/v1/`, where a debate is a model for clients of OpenAI's API. If the server has service tokens, send one as `Authorization: Bearer …`. The scope `read` allows reading, `run` starting debates and taking part in them, `admin` deleting them and managing tokens. A token with the reach `own` sees and changes only debates that it has created; any other is not found."
         },
         "paths": paths,
         "components": {
@@ -66,6 +77,16 @@ pub(super) fn document() -> Value {
 fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![
         create(schemas),
+        Operation {
+            errors: &[408, 413, 415, 422],
+            ..Operation::post(
+                "/api/v1/debates/estimate",
+                "estimateDebate",
+                "Estimate the calls, tokens, cost and time of a debate without starting it",
+                Some(schemas.required::<NewDebate>()),
+                Response::json(200, "OK", schemas.response::<DebateEstimate>()),
+            )
+        },
         list(schemas),
         Operation {
             errors: &[404],
@@ -92,6 +113,7 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         )
     });
     all.extend(contract::operations(schemas));
+    all.extend(openai::operations(schemas));
     all.push(Operation::get(
         "/api/v1/learning",
         "learning",

@@ -163,7 +163,27 @@ impl Problem {
         &self.detail
     }
 
-    #[cfg(test)]
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn debate(&self) -> Option<Uuid> {
+        self.debate
+    }
+
+    pub(super) fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        self.headers.iter().cloned()
+    }
+
+    /// The same problem with another status and name.
+    pub(super) fn renamed(self, status: StatusCode, name: &'static str) -> Self {
+        Self {
+            status,
+            name,
+            ..self
+        }
+    }
+
     pub(super) fn faults(&self) -> &[Fault] {
         &self.faults
     }

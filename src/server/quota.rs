@@ -48,6 +48,8 @@ pub(super) struct QuotaState {
 #[derive(Default)]
 pub(crate) struct Quotas {
     turns: Mutex<HashMap<Uuid, Arc<AsyncMutex<()>>>>,
+    /// The cost of today's calls that belong to no debate, by token: when the day began, and how much. Not stored.
+    outside: Mutex<HashMap<Uuid, (Millis, Money)>>,
 }
 
 /// The right to start or continue one debate. Keep it until the store has the debate as queued or running.
@@ -102,8 +104,29 @@ impl Quotas {
             return Ok(None);
         };
         let now = clock::now();
-        let spending = store.spending(token, now - now % DAY_MS).await?;
+        let day = now - now % DAY_MS;
+        let mut spending = store.spending(token, day).await?;
+        let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let outside = outside.get(&token).filter(|(began, _)| *began == day);
+        spending.spent = spending.spent + outside.map_or(Money::ZERO, |(_, cost)| *cost);
         left_of(&caller.limits, spending, now)
+    }
+
+    /// Counts a call that belongs to no debate.
+    pub(super) fn record_outside(&self, caller: &Caller, cost: Option<Money>) {
+        let (Some(token), Some(cost)) = (caller.token, cost) else {
+            return;
+        };
+        let now = clock::now();
+        let day = now - now % DAY_MS;
+        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_token = outside.entry(token).or_insert((day, Money::ZERO));
+        let before = if of_token.0 == day {
+            of_token.1
+        } else {
+            Money::ZERO
+        };
+        *of_token = (day, before + cost);
     }
 }
 

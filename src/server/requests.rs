@@ -14,6 +14,7 @@ use jsonschema::Validator;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
+use roundtable_engine::depth::Depth;
 use roundtable_engine::protocols::{self, forecast};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::new_token::NewToken;
+use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
 use super::{App, off_runtime};
 use crate::config::Limits;
@@ -59,6 +61,9 @@ pub(crate) struct NewDebate {
     /// The model of single seats: `{"skeptic": "provider:model"}`.
     #[serde(default)]
     pub seats: BTreeMap<String, String>,
+    /// How thorough the debate is. `rules` win over it.
+    #[serde(default)]
+    pub depth: Depth,
     /// The rules of the protocol that differ from the configuration.
     #[serde(default)]
     #[schemars(schema_with = "rules")]
@@ -233,6 +238,23 @@ fn rules_by_protocol(schema: &mut Schema) {
 }
 
 impl NewDebate {
+    /// One that leaves everything to the configuration, without a question.
+    pub(crate) fn of(protocol: &str) -> Self {
+        Self {
+            protocol: protocol.to_owned(),
+            question: String::new(),
+            cast: None,
+            model: None,
+            seats: BTreeMap::new(),
+            rules: Map::new(),
+            sources: Vec::new(),
+            budget: None,
+            allow_secrets: false,
+            seed: None,
+            depth: Depth::default(),
+        }
+    }
+
     pub(crate) fn spec(self, limits: &Limits) -> Result<DebateSpec, Problem> {
         let mut faults = Vec::new();
         let protocol = protocols::named(&self.protocol);
@@ -267,6 +289,7 @@ impl NewDebate {
                     seats: self.seats,
                 },
                 input: Value::Object(self.rules),
+                depth: self.depth,
                 budget,
                 seed: self.seed,
                 sources,
@@ -352,6 +375,8 @@ content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(ChatRequest);
+content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());
 
 /// A validated body, with its bytes as they were sent.

@@ -32,7 +32,8 @@ use super::scheduler::{Continuation, progress_sink};
 use super::{App, off_runtime};
 use crate::clock;
 use crate::export::{self, ExportError, Format};
-use crate::setup::{self, DebateSpec};
+use crate::setup::estimate::DebateEstimate;
+use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
@@ -136,6 +137,26 @@ pub(super) async fn create(
     Ok(response)
 }
 
+/// What a request would use. Nothing is started.
+pub(super) async fn estimate(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    sent: Sent<NewDebate>,
+) -> Result<Json<DebateEstimate>, Problem> {
+    Ok(Json(estimate_of(&app, &caller, sent.content).await?))
+}
+
+pub(super) async fn estimate_of(
+    app: &Arc<App>,
+    caller: &Caller,
+    request: NewDebate,
+) -> Result<DebateEstimate, Problem> {
+    let mut spec = spec_of(app, request).await?;
+    spec.policy = caller.policy();
+    let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    DebateEstimate::of(&prepared).ok_or_else(|| Problem::internal("the debate has no estimate"))
+}
+
 /// The debate that a request created, now or earlier with the same key.
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
@@ -165,9 +186,28 @@ pub(super) async fn start(
     app.quotas.check(&app.store, caller).await?;
     spec.policy = caller.policy();
     let mut prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    check_recursion(app, &prepared)?;
     let allowance = app.quotas.admit(&app.store, caller).await?;
     allowance.apply(&mut prepared);
     Ok(app.scheduler.create(slot, prepared, request).await?)
+}
+
+/// A seat must not be a debate of this server: it would debate without end.
+pub(super) fn check_recursion(app: &App, prepared: &PreparedDebate) -> Result<(), Problem> {
+    let providers = &app.context.config.providers;
+    for seated in &prepared.setup.seats {
+        let provider = seated.model.split(':').next();
+        let provider = provider.and_then(|name| providers.get(name));
+        if provider.is_some_and(|provider| app.access.is_own_url(&provider.base_url)) {
+            let (seat, model) = (&seated.seat.name, &seated.model);
+            let message = format!(
+                "the model {model} of seat '{seat}' is this server itself, so the debate would never end: choose another model"
+            );
+            return Err(Problem::invalid_at("/model", message)
+                .renamed(StatusCode::BAD_REQUEST, "recursion"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) async fn list(

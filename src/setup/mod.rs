@@ -3,6 +3,7 @@
 //! A [`DebateSpec`] is the request. [`prepare`] loads what its protocol needs, has the protocol check it, and finds the models;
 //! [`prepare_resume`] does the same for a stored debate. [`open_table`] opens the table of a [`PreparedDebate`].
 
+pub(crate) mod estimate;
 pub(crate) mod limits;
 mod seating;
 pub(crate) mod secrets;
@@ -14,6 +15,7 @@ use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
+use roundtable_engine::depth::Depth;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
@@ -23,6 +25,7 @@ use roundtable_engine::protocol::{
 use roundtable_engine::protocols;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
+use roundtable_engine::tokens;
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +38,7 @@ use crate::failure::{Failure, Fault};
 use crate::learning;
 use crate::models::ModelPolicy;
 use crate::store::Store;
-pub(crate) use seating::{check_allowed, no_model, proposed_models};
+pub(crate) use seating::{check_allowed, fast_model, no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]
@@ -47,6 +50,7 @@ pub(crate) struct DebateSpec {
     pub models: Models,
     /// The protocol's input, as JSON.
     pub input: Value,
+    pub depth: Depth,
     pub budget: Budget,
     pub seed: Option<u64>,
     /// Files that the seats may search.
@@ -71,6 +75,7 @@ impl DebateSpec {
             cast: None,
             models: Models::default(),
             input: json!(input),
+            depth: Depth::default(),
             budget: Budget::default(),
             seed: None,
             sources: Vec::new(),
@@ -119,6 +124,7 @@ pub(crate) async fn prepare(
     };
     let DebateSpec {
         protocol,
+        depth,
         budget,
         seed,
         models,
@@ -126,6 +132,8 @@ pub(crate) async fn prepare(
         policy,
         ..
     } = spec;
+    // The first prompts are counted below.
+    tokens::load_in_background();
     // A broken prompt or template is found before the debate is created.
     app.prompts()?;
     if protocol.needs().library {
@@ -136,6 +144,7 @@ pub(crate) async fn prepare(
         question: spec.question,
         cast: spec.cast,
         sources: spec.sources,
+        depth,
     };
     let plan = beside_runtime(|| protocol.validate(spec.input, request, context));
     let plan = plan.map_err(Failure::refused)?;
@@ -171,7 +180,7 @@ pub(crate) async fn prepare(
     for note in notes {
         (progress.say)(&note);
     }
-    let setup = Setup {
+    let mut setup = Setup {
         protocol: protocol.name().into(),
         question,
         seed: seed.unwrap_or_else(random_seed),
@@ -181,7 +190,13 @@ pub(crate) async fn prepare(
         embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
+        depth,
+        estimate: None,
     };
+    setup.estimate = estimate::of_debate(app, store, protocol, &setup, &seating.models).await?;
+    if let Some(estimate) = &setup.estimate {
+        estimate::check_minimum(&budget, estimate)?;
+    }
     if let Some(seating) = families::seating(&setup).filter(|seating| seating.families > 1) {
         (progress.say)(&seating.note);
     }

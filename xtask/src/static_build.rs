@@ -176,6 +176,10 @@ impl StaticTarget {
         if self.is_glibc() {
             flags.push(format!("-Clink-arg=-l:{NAME_SERVICES}"));
         }
+        if self.triple == "x86_64-unknown-linux-gnu" {
+            // Equal functions once. Only here, because this is the target for which the compiler brings its own linker.
+            flags.push("-Clink-arg=-Wl,--icf=all".to_owned());
+        }
         let c_flags = maps.map(|map| format!("-ffile-prefix-map={map}")).join(" ");
         let triple = self.triple.replace('-', "_");
         let mut variables = vec![

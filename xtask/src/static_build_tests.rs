@@ -55,7 +55,9 @@ fn a_static_build_leaves_the_folders_of_the_machine_out() {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         owned.collect()
     };
-    let glibc = format!("{flags}\u{1f}-Clink-arg=-l:roundtable-name-services.o");
+    let glibc = format!(
+        "{flags}\u{1f}-Clink-arg=-l:roundtable-name-services.o\u{1f}-Clink-arg=-Wl,--icf=all"
+    );
     assert_eq!(
         environment(Variant::Full, NONE),
         pairs(&[

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::Confidence;
 use crate::convergence::same_option;
 use crate::distinct::distinct;
+use crate::random::SplitMix64;
 use crate::spread::mean;
 use crate::wording;
 
@@ -38,35 +39,8 @@ const EQUAL_SCORES: f64 = 1e-9;
 /// The same seed gives the same order on every platform. Each reader has its own draw, so that no answer is first for all.
 pub fn shuffled_order(seed: u64, reader: usize, count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).filter(|answer| *answer != reader).collect();
-    let mut random = SplitMix64(mix(mix(seed.wrapping_add(GAMMA)) ^ reader as u64));
-    // Fisher-Yates.
-    for last in (1..order.len()).rev() {
-        order.swap(last, random.below(last + 1));
-    }
+    SplitMix64::stream(seed, reader as u64).shuffle(&mut order);
     order
-}
-
-const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// From 0 to `bound - 1`. The bias of the multiplication is below `bound / 2^64`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the result is smaller than the bound"
-    )]
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(GAMMA);
-        ((u128::from(mix(self.0)) * bound as u128) >> 64) as usize
-    }
-}
-
-const fn mix(state: u64) -> u64 {
-    let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    state ^ (state >> 31)
 }
 
 /// One reader's order of the answers it was shown. Every ranked answer has a place of its own; answers that a normalised

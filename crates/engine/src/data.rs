@@ -19,6 +19,7 @@ static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
 static EMBEDDERS: Dir = include_dir!("$CARGO_MANIFEST_DIR/embedders");
 static MODES: Dir = include_dir!("$CARGO_MANIFEST_DIR/modes");
 static ALGORITHMS: Dir = include_dir!("$CARGO_MANIFEST_DIR/algorithms");
+static PRESETS: Dir = include_dir!("$CARGO_MANIFEST_DIR/presets");
 
 /// A kind of data file; each has its own folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +30,18 @@ pub enum DataKind {
     Embedders,
     Modes,
     Algorithms,
+    Presets,
 }
 
 impl DataKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Casts,
         Self::Prompts,
         Self::Templates,
         Self::Embedders,
         Self::Modes,
         Self::Algorithms,
+        Self::Presets,
     ];
 
     pub fn folder(self) -> &'static str {
@@ -54,6 +57,7 @@ impl DataKind {
             Self::Embedders => ("embedders", &EMBEDDERS),
             Self::Modes => ("modes", &MODES),
             Self::Algorithms => ("algorithms", &ALGORITHMS),
+            Self::Presets => ("presets", &PRESETS),
         }
     }
 }

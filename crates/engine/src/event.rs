@@ -15,6 +15,8 @@ use serde_json::Value;
 use crate::assessment::{Assessment, Tracked};
 use crate::budget::Budget;
 use crate::cast::Seat;
+use crate::depth::Depth;
+use crate::expected_usage::Estimate;
 use crate::model::Ability;
 use crate::safety::Withheld;
 pub use crate::spent::Spent;
@@ -285,6 +287,11 @@ pub struct Setup {
     /// What was replaced or left out before the debate began, such as a provider that could not be reached (C-18).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    #[serde(default, skip_serializing_if = "Depth::is_normal")]
+    pub depth: Depth,
+    /// What it was expected to use (B-13). `None` in debates of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
 }
 
 /// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.

@@ -216,6 +216,19 @@ impl Prompts {
         self.render_template(&format!("{name}.md"), &Value::from(Serde(context)))
     }
 
+    /// Like [`Prompts::render`], for a call outside a debate.
+    ///
+    /// # Errors
+    /// See [`Prompts::render_plain`].
+    pub fn render_outside(
+        &self,
+        name: &str,
+        ability: Ability,
+        context: impl Serialize,
+    ) -> Result<Prompt, PromptError> {
+        self.render(name, ability, &Value::from(Serde(context)))
+    }
+
     /// Renders the parts of `NAME.md`, or of `NAME-small.md` for a small model if there is one.
     ///
     /// # Errors

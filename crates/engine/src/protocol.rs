@@ -9,18 +9,21 @@ use std::future::Future;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
+use roundtable_core::estimate::Outline;
 use roundtable_core::forecast::Observation;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
-use crate::event::{End, Entry, Millis, State};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Millis, Setup, State};
 use crate::journal::JournalError;
+use crate::model::Image;
 use crate::report::{Report, Section};
 use crate::table::{Halt, SeatModel, Table};
 use crate::tokens;
@@ -32,6 +35,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// The name of such a debate for people.
     const TITLE: &'static str;
+    /// The command that starts one, and its name wherever a debate is chosen like a model.
+    const COMMAND: &'static str;
+    /// What a caller gets, in one sentence.
+    const SUMMARY: &'static str;
     /// The cast of a request that names none.
     const CAST: &'static str;
     /// The phase that writes the answer: terminals print it once, as the result, and do not stream it before.
@@ -50,12 +57,18 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         None
     }
 
+    /// What a depth means for this protocol: sets what the caller has left open. [`Depth::Normal`] changes nothing.
+    fn at_depth(input: Self::Input, depth: Depth) -> Self::Input;
+
     /// Checks a request and fills in defaults. Reports everything that is wrong with it at once.
     fn validate(
         input: Self::Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Self::Rules>, Vec<Fault>>;
+
+    /// The calls that a debate by these rules will make.
+    fn outline(rules: &Self::Rules, setup: &Setup) -> Outline;
 
     /// Plays the debate to its end. Budget limits end it with the best result so far; other halts are errors.
     fn play<'t>(
@@ -83,6 +96,62 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn form(_: &Data) -> Vec<FormField> {
         Vec::new()
     }
+
+    /// The choices that callers have who can only name one, such as the clients of a chat model.
+    fn variants(_: &Data) -> Vec<Variant<Self::Input>> {
+        vec![Variant {
+            name: Self::COMMAND.to_owned(),
+            summary: Self::SUMMARY.to_owned(),
+            input: Self::Input::default(),
+        }]
+    }
+
+    /// The question and the input of a debate that is asked for in a conversation.
+    fn converse(
+        input: Self::Input,
+        said: Conversation,
+    ) -> Result<(String, Self::Input), Vec<Fault>> {
+        match said.images.first() {
+            None => Ok((said.with_context(), input)),
+            Some(image) => Err(vec![no_images(&image.name)]),
+        }
+    }
+}
+
+/// A protocol with some settings, under a name of its own: `panel`, `debate-delphi`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant<I> {
+    pub name: String,
+    pub summary: String,
+    pub input: I,
+}
+
+/// The last message of a conversation, and what was said before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    pub question: String,
+    /// Earlier messages, quoted and bounded.
+    pub context: Option<String>,
+    /// Pictures of the last message.
+    pub images: Vec<Image>,
+}
+
+impl Conversation {
+    /// The question followed by the context.
+    pub fn with_context(self) -> String {
+        match self.context {
+            Some(context) => format!("{}\n\n{context}", self.question.trim_end()),
+            None => self.question,
+        }
+    }
+}
+
+/// No seat would see the image.
+pub(crate) fn no_images(image: &str) -> Fault {
+    let message = format!(
+        "{image} is a picture, and the seats of this protocol read text only: leave it out, or have it judged (`judge`)"
+    );
+    Fault::new("/images", message)
 }
 
 /// Resources that a protocol uses.
@@ -110,6 +179,7 @@ pub struct Request {
     pub question: String,
     pub cast: Option<CastChoice>,
     pub sources: Vec<Source>,
+    pub depth: Depth,
 }
 
 /// Everything a protocol is given next to a request: data files, limits, configuration, results of earlier debates.
@@ -268,6 +338,7 @@ pub struct FormChoice {
 pub trait AnyProtocol: Send + Sync {
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
+    fn command(&self) -> &'static str;
     fn answer_phase(&self) -> &'static str;
     fn phase_names_events(&self) -> bool;
     fn needs(&self) -> Needs;
@@ -279,12 +350,16 @@ pub trait AnyProtocol: Send + Sync {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Value>, Vec<Fault>>;
+    /// `None` if the rules cannot be read.
+    fn outline(&self, setup: &Setup) -> Option<Outline>;
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>>;
     fn report(&self, entries: &[Entry]) -> Report;
     fn progress(&self, entries: &[Entry]) -> Option<Section>;
     fn record(&self, id: &str, timestamp: String, entries: &[Entry]) -> Option<Value>;
     fn record_schema(&self) -> Option<Value>;
     fn form(&self, data: &Data) -> Vec<FormField>;
+    fn variants(&self, data: &Data) -> Vec<Variant<Value>>;
+    fn converse(&self, input: Value, said: Conversation) -> Result<(String, Value), Vec<Fault>>;
 }
 
 impl<P: Protocol> AnyProtocol for P {
@@ -294,6 +369,10 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn title(&self) -> &'static str {
         P::TITLE
+    }
+
+    fn command(&self) -> &'static str {
+        P::COMMAND
     }
 
     fn answer_phase(&self) -> &'static str {
@@ -327,7 +406,7 @@ impl<P: Protocol> AnyProtocol for P {
             return Err(vec![Fault::new("/sources", message)]);
         }
         let plan = match read_input::<P>(&input) {
-            Ok(input) => P::validate(input, request, context)?,
+            Ok(input) => P::validate(P::at_depth(input, request.depth), request, context)?,
             // The rest of the request is checked too, with default input.
             Err(mut faults) => {
                 let others = P::validate(P::Input::default(), request, context);
@@ -340,6 +419,11 @@ impl<P: Protocol> AnyProtocol for P {
             serde_json::to_value(rules)
                 .map_err(|error| vec![Fault::new(INPUT, format!("cannot be stored: {error}"))])
         }))
+    }
+
+    fn outline(&self, setup: &Setup) -> Option<Outline> {
+        let rules = P::Rules::deserialize(&setup.rules).ok()?;
+        Some(P::outline(&rules, setup))
     }
 
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>> {
@@ -368,6 +452,22 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn form(&self, data: &Data) -> Vec<FormField> {
         P::form(data)
+    }
+
+    fn variants(&self, data: &Data) -> Vec<Variant<Value>> {
+        let variants = P::variants(data).into_iter();
+        variants
+            .map(|variant| Variant {
+                name: variant.name,
+                summary: variant.summary,
+                input: json!(variant.input),
+            })
+            .collect()
+    }
+
+    fn converse(&self, input: Value, said: Conversation) -> Result<(String, Value), Vec<Fault>> {
+        let (question, input) = P::converse(read_input::<P>(&input)?, said)?;
+        Ok((question, json!(input)))
     }
 }
 

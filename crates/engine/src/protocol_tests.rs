@@ -96,3 +96,69 @@ fn sources_are_rejected_by_protocols_that_do_not_read_them() {
     assert_eq!(refused.err().unwrap()[0].at, "/sources");
     assert!(AnyProtocol::validate(&Modes, json!({}), request(), context(&data)).is_ok());
 }
+
+/// B-03: every protocol can be chosen by name, and every mode.
+#[test]
+fn b03_every_protocol_has_variants_that_its_own_input_accepts() {
+    let data = Data::built_in();
+    let mut names = Vec::new();
+    for protocol in crate::protocols::ALL {
+        for variant in protocol.variants(&data) {
+            let said = Conversation {
+                question: "Will it rain?".into(),
+                context: Some("> Earlier".into()),
+                images: Vec::new(),
+            };
+            let (question, input) = protocol.converse(variant.input, said).unwrap();
+            let request = Request {
+                question,
+                ..Request::default()
+            };
+            let context = Context {
+                data: &data,
+                max_question_tokens: 1000,
+                now: 0,
+                settings: Value::Null,
+                history: Vec::new(),
+                learned: None,
+            };
+            assert!(
+                protocol.validate(input, request, context).is_ok(),
+                "{}",
+                variant.name
+            );
+            names.push(variant.name);
+        }
+    }
+    for expected in ["ask", "panel", "judge", "forecast", "debate-delphi"] {
+        assert!(names.iter().any(|name| name == expected), "{names:?}");
+    }
+}
+
+/// B-03: pictures go to the protocol whose seats look at them, and to no other.
+#[test]
+fn b03_a_picture_is_refused_by_protocols_that_read_text_only() {
+    let data = Data::built_in();
+    for protocol in crate::protocols::ALL {
+        let said = Conversation {
+            question: "What is this?".into(),
+            context: None,
+            images: vec![Image {
+                name: "image 1".into(),
+                media_type: "image/png".into(),
+                data: "AAAA".into(),
+            }],
+        };
+        let input = protocol.variants(&data).remove(0).input;
+        match protocol.converse(input, said) {
+            Ok((_, input)) => {
+                assert_eq!(protocol.command(), "judge");
+                assert_eq!(input["images"][0]["name"], "image 1");
+            }
+            Err(faults) => {
+                assert_ne!(protocol.command(), "judge");
+                assert!(faults[0].message.contains("read text only"));
+            }
+        }
+    }
+}

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream;
+use futures::{StreamExt, stream};
 use roundtable_core::scale::Scale;
 use roundtable_core::similarity::normalise;
 use roundtable_core::usage::{Price, Usage};
@@ -16,15 +17,17 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 use crate::cast::Cast;
 use crate::data::Data;
+use crate::depth::Depth;
 use crate::embedder::Embedder;
 use crate::event::{Entry, Millis, Seated, Setup, State};
 use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
 use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request, ToolCall};
 use crate::prompt::Prompts;
-use crate::protocols::{self, dialectic::Rules};
+use crate::protocol::{AnyProtocol, Context, Plan};
+use crate::protocols::{self, dialectic::Rules, play};
 use crate::reasoning::Library;
 use crate::report::{BadgeKind, Verdict};
-use crate::table::{Clock, SeatModel, TableDeps};
+use crate::table::{Clock, SeatModel, Table, TableDeps};
 
 type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
 
@@ -142,6 +145,70 @@ fn in_pieces(text: &str) -> impl Iterator<Item = String> {
         .into_iter()
 }
 
+/// A model whose calls take one second of tokio's clock.
+struct Slow(Arc<dyn Model>);
+
+impl Model for Slow {
+    fn stream(&self, request: Request) -> Deltas {
+        let inner = Arc::clone(&self.0);
+        let later = async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            inner.stream(request)
+        };
+        Box::pin(stream::once(later).flatten())
+    }
+}
+
+/// The longest chain of dependent calls of a debate, on a paused clock.
+pub(crate) async fn longest_chain(
+    protocol: &dyn AnyProtocol,
+    setup: Setup,
+    mut deps: TableDeps,
+) -> u64 {
+    for seat_model in deps.seat_models.values_mut() {
+        seat_model.model = Arc::new(Slow(Arc::clone(&seat_model.model)));
+    }
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+    let started = tokio::time::Instant::now();
+    play(&table, protocol).await.unwrap();
+    started.elapsed().as_secs_f64().round() as u64
+}
+
+/// What a protocol makes of a request at a depth.
+pub(crate) fn plan_at(
+    protocol: &dyn AnyProtocol,
+    depth: Depth,
+    input: Value,
+    question: &str,
+) -> Plan<Value> {
+    let request = crate::protocol::Request {
+        question: question.into(),
+        depth,
+        ..crate::protocol::Request::default()
+    };
+    let context = Context {
+        data: &Data::built_in(),
+        max_question_tokens: 1000,
+        now: 0,
+        settings: Value::Null,
+        history: Vec::new(),
+        learned: None,
+    };
+    let plan = protocol.validate(input, request, context);
+    plan.unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// The rules of a request at a depth.
+pub(crate) fn rules_at(
+    protocol: &dyn AnyProtocol,
+    depth: Depth,
+    input: Value,
+    question: &str,
+) -> Value {
+    let plan = plan_at(protocol, depth, input, question);
+    plan.rules(&HashMap::new(), &mut Vec::new()).unwrap()
+}
+
 pub(crate) struct Ticking(AtomicU64);
 
 impl Ticking {
@@ -241,6 +308,8 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         embedder: Some("test:words".into()),
         program: "test".into(),
         notices: Vec::new(),
+        depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -71,7 +71,7 @@ async fn first_vector() -> Result<(), Failure> {
     let path = weights(&EMBEDDER)?;
     let mut times = Vec::new();
     for _ in 0..5 {
-        let embedder = LocalEmbedder::open(path.clone(), Threads::detect());
+        let embedder = LocalEmbedder::open(path.clone());
         let start = Instant::now();
         embedder.embed(vec!["A short sentence.".to_owned()]).await?;
         times.push(start.elapsed());
@@ -81,7 +81,7 @@ async fn first_vector() -> Result<(), Failure> {
 }
 
 async fn sentences() -> Result<Duration, Failure> {
-    let embedder = LocalEmbedder::open(weights(&EMBEDDER)?, Threads::detect());
+    let embedder = LocalEmbedder::open(weights(&EMBEDDER)?);
     embedder.embed(vec!["Load.".to_owned()]).await?;
     let texts = (0..SENTENCES)
         .map(|number| format!("Claim {number}: prices of homes rise faster than wages do."))

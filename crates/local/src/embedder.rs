@@ -1,9 +1,11 @@
 //! The sentence embedder: all-MiniLM-L6-v2, in process.
 //!
-//! Returns one unit-length vector of 384 numbers per text, in order. The first call loads the model. Texts are truncated to
-//! 256 tokens, the length the model was trained with.
+//! Returns one unit-length vector of 384 numbers per text, in order. Texts are truncated to 256 tokens, the length the model was
+//! trained with. One thread computes: a second one saves little time for texts this short, and spins while it waits, which
+//! takes up to three times the CPU on a busy machine.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -17,13 +19,15 @@ use llama_cpp_2::token::LlamaToken;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::ModelError;
 
-use crate::runtime::{Threads, backend, compute_lock, load_model, local_error};
+use crate::runtime::{backend, compute_lock, load_model, local_error};
 use crate::worker::Worker;
 
 /// The limit for a text and for a batch. The runtime aborts the process if a batch exceeds the configured size.
 const BATCH_TOKENS: usize = 256;
 /// A text has at least two tokens: begin and end.
 const BATCH_TEXTS: usize = BATCH_TOKENS / 2;
+/// The number of vectors that are kept for texts that come again.
+const RECENT: usize = 256;
 
 type Vectors = Result<Vec<Vec<f32>>, ModelError>;
 
@@ -37,15 +41,18 @@ struct Job {
 }
 
 impl LocalEmbedder {
-    /// `path` is the GGUF file of [`crate::weights::EMBEDDER`]. It is read by the first call of `embed`.
-    pub fn open(path: PathBuf, threads: Threads) -> Self {
+    /// `path` is the GGUF file of [`crate::weights::EMBEDDER`]. It is read in the background, so that it is loaded when the first
+    /// text comes. If that fails, the next call tries again and reports it.
+    pub fn open(path: PathBuf) -> Self {
         let run = move || {
             let path = path.clone();
-            Box::new(move |jobs| serve(&jobs, &path, threads)) as _
+            Box::new(move |jobs| serve(&jobs, &path)) as _
         };
-        Self {
+        let embedder = Self {
             worker: Arc::new(Worker::new("embedder", run)),
-        }
+        };
+        drop(embedder.embed(Vec::new()));
+        embedder
     }
 }
 
@@ -69,7 +76,7 @@ impl Embedder for LocalEmbedder {
     }
 }
 
-fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
+fn serve(jobs: &Receiver<Job>, path: &Path) {
     // Loading is retried with each call: the file may have been downloaded since.
     while let Ok(job) = jobs.recv() {
         let model = match load_model(path) {
@@ -79,11 +86,16 @@ fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
                 continue;
             }
         };
-        match open_context(&model, threads) {
-            Ok(mut context) => {
-                reply(waiting(job, jobs), &model, &mut context);
+        match open_context(&model) {
+            Ok(context) => {
+                let mut texts = TextEmbedder {
+                    model: &model,
+                    context,
+                    recent: HashMap::new(),
+                };
+                texts.reply(waiting(job, jobs));
                 while let Ok(job) = jobs.recv() {
-                    reply(waiting(job, jobs), &model, &mut context);
+                    texts.reply(waiting(job, jobs));
                 }
             }
             Err(error) => {
@@ -93,7 +105,7 @@ fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
     }
 }
 
-fn open_context(model: &LlamaModel, threads: Threads) -> Result<LlamaContext<'_>, ModelError> {
+fn open_context(model: &LlamaModel) -> Result<LlamaContext<'_>, ModelError> {
     let tokens = u32::try_from(BATCH_TOKENS).unwrap_or(u32::MAX);
     let parameters = LlamaContextParams::default()
         .with_n_ctx(std::num::NonZeroU32::new(tokens))
@@ -103,8 +115,8 @@ fn open_context(model: &LlamaModel, threads: Threads) -> Result<LlamaContext<'_>
         .with_kv_unified(true)
         .with_embeddings(true)
         .with_pooling_type(LlamaPoolingType::Mean)
-        .with_n_threads(threads.as_i32())
-        .with_n_threads_batch(threads.as_i32());
+        .with_n_threads(1)
+        .with_n_threads_batch(1);
     model
         .new_context(backend()?, parameters)
         .map_err(|error| local_error(format!("cannot create the embedder's context: {error}")))
@@ -117,52 +129,73 @@ fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
         .collect()
 }
 
-fn reply(jobs: Vec<Job>, model: &LlamaModel, context: &mut LlamaContext<'_>) {
-    let texts: Vec<&str> = jobs
-        .iter()
-        .flat_map(|job| &job.texts)
-        .map(String::as_str)
-        .collect();
-    let mut vectors = embed(&texts, model, context).map(Vec::into_iter);
-    for job in jobs {
-        let own = match &mut vectors {
-            Ok(vectors) => Ok(vectors.by_ref().take(job.texts.len()).collect()),
-            Err(error) => Err(error.clone()),
-        };
-        let _ = job.reply.send(own);
-    }
+struct TextEmbedder<'model> {
+    model: &'model LlamaModel,
+    context: LlamaContext<'model>,
+    recent: HashMap<String, Vec<f32>>,
 }
 
-fn embed(texts: &[&str], model: &LlamaModel, context: &mut LlamaContext<'_>) -> Vectors {
-    let tokens: Vec<_> = texts.iter().map(|text| tokenize(text, model)).collect();
-    let mut vectors = Vec::with_capacity(texts.len());
-    let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
-    for texts in batches(&tokens) {
-        batch.clear();
-        for (sequence, text) in (0..).zip(texts) {
-            for (position, token) in (0..).zip(text) {
-                // Mean pooling reads every token, so every token is an output.
-                batch
-                    .add(*token, position, &[sequence], true)
-                    .map_err(|error| {
-                        local_error(format!("cannot add a token to the batch: {error}"))
-                    })?;
-            }
+impl TextEmbedder<'_> {
+    fn reply(&mut self, jobs: Vec<Job>) {
+        let mut new: Vec<&str> = jobs
+            .iter()
+            .flat_map(|job| &job.texts)
+            .map(String::as_str)
+            .filter(|text| !self.recent.contains_key(*text))
+            .collect();
+        new.sort_unstable();
+        new.dedup();
+        let known = self.compute(&new).map(|vectors| {
+            let new = new.into_iter().map(str::to_owned).zip(vectors);
+            self.recent.extend(new);
+        });
+        for Job { texts, reply } in jobs {
+            let vectors = known.clone().map(|()| {
+                let vectors = texts.iter().filter_map(|text| self.recent.get(text));
+                vectors.cloned().collect()
+            });
+            let _ = reply.send(vectors);
         }
-        {
-            let _lock = compute_lock();
-            context
-                .encode(&mut batch)
-                .map_err(|error| local_error(format!("cannot embed the texts: {error}")))?;
-        }
-        for sequence in (0..).take(texts.len()) {
-            let vector = context
-                .embeddings_seq_ith(sequence)
-                .map_err(|error| local_error(format!("no embedding for a text: {error}")))?;
-            vectors.push(normalize(vector));
+        if self.recent.len() > RECENT {
+            self.recent.clear();
         }
     }
-    Ok(vectors)
+
+    fn compute(&mut self, texts: &[&str]) -> Vectors {
+        let tokens: Vec<_> = texts
+            .iter()
+            .map(|text| tokenize(text, self.model))
+            .collect();
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
+        for texts in batches(&tokens) {
+            batch.clear();
+            for (sequence, text) in (0..).zip(texts) {
+                for (position, token) in (0..).zip(text) {
+                    // Mean pooling reads every token, so every token is an output.
+                    batch
+                        .add(*token, position, &[sequence], true)
+                        .map_err(|error| {
+                            local_error(format!("cannot add a token to the batch: {error}"))
+                        })?;
+                }
+            }
+            {
+                let _lock = compute_lock();
+                self.context
+                    .encode(&mut batch)
+                    .map_err(|error| local_error(format!("cannot embed the texts: {error}")))?;
+            }
+            for sequence in (0..).take(texts.len()) {
+                let vector = self
+                    .context
+                    .embeddings_seq_ith(sequence)
+                    .map_err(|error| local_error(format!("no embedding for a text: {error}")))?;
+                vectors.push(normalize(vector));
+            }
+        }
+        Ok(vectors)
+    }
 }
 
 /// Begin token, words, end token. A long text is truncated but keeps its end token.

@@ -2,12 +2,11 @@ use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::ModelError;
 
 use super::LocalEmbedder;
-use crate::runtime::Threads;
 use crate::test_support::weights;
 use crate::weights::EMBEDDER;
 
 fn embedder() -> LocalEmbedder {
-    LocalEmbedder::open(weights(&EMBEDDER), Threads::new(1))
+    LocalEmbedder::open(weights(&EMBEDDER))
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -90,7 +89,7 @@ async fn c16_simultaneous_calls_have_their_own_vectors() {
 
 #[tokio::test]
 async fn a_missing_file_is_an_error_that_names_it() {
-    let embedder = LocalEmbedder::open("nowhere/model.gguf".into(), Threads::new(1));
+    let embedder = LocalEmbedder::open("nowhere/model.gguf".into());
     let error = embedder.embed(vec!["x".to_owned()]).await.unwrap_err();
     let ModelError::Local { detail } = error else {
         panic!("{error}");

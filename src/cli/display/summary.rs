@@ -1,5 +1,6 @@
 //! The summary below an answer: report, facts, missing parts and cost.
 
+use roundtable_engine::estimate;
 use roundtable_engine::event::{State, position};
 use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::report::{Block, Place, Report, Tone};
@@ -29,6 +30,8 @@ pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
     lines.extend(facts(report, options));
     lines.extend(incomplete(stored, Telling::Again));
     lines.push(painted(QUIET, &usage(transcript)));
+    let comparison = estimate::comparison(stored.entries());
+    lines.extend(comparison.map(|comparison| painted(QUIET, &comparison.to_text())));
     lines
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::output::{self, BOLD, QUIET, painted};
-use super::super::run::{create, play};
+use super::super::run::{create, play, print_estimates};
 use super::super::stored_debate::StoredDebate;
 use super::{Args, content, spec};
 use crate::app_context::AppContext;
@@ -45,6 +45,11 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
     }
     // All files are read before the first call, so that a misspelt one costs nothing.
     let parts = content::read(&args.content)?;
+    if args.debate.estimate {
+        let specs = parts.into_iter().map(|part| spec(args, vec![part]));
+        let specs = specs.collect::<Result<_, _>>()?;
+        return print_estimates(app, specs, &args.debate).await;
+    }
     let store = app.store().await?;
     let mut judged: Vec<(String, StoredDebate)> = Vec::new();
     for (name, part) in args.content.iter().zip(parts) {

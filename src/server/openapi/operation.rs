@@ -142,7 +142,8 @@ impl Schemas {
     }
 }
 
-pub(super) fn describe(operation: Operation, problem: &Value) -> Value {
+/// `error` is the media type and the schema of its errors.
+pub(super) fn describe(operation: Operation, error: &(&str, Value)) -> Value {
     let mut responses = Map::new();
     for response in operation.responses {
         let mut described = json!({ "description": response.description });
@@ -158,7 +159,7 @@ pub(super) fn describe(operation: Operation, problem: &Value) -> Value {
             status.to_string(),
             json!({
                 "description": reason.unwrap_or("Error"),
-                "content": { "application/problem+json": { "schema": problem } }
+                "content": { error.0: { "schema": error.1 } }
             }),
         );
     }

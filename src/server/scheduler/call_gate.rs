@@ -1,5 +1,5 @@
-//! The gate through which a debate's model calls pass, so that a closing server lets calls in flight finish and starts none:
-//! their answers are paid for, and are journaled before the debate is dropped.
+//! The gate through which a debate's model calls pass, so that a closing server, or a debate whose client is gone, lets calls in
+//! flight finish and starts none: their answers are paid for, and are journaled before the debate is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,6 +26,11 @@ impl CallGate {
             in_flight: AtomicUsize::new(0),
             blocked: AtomicUsize::new(0),
         })
+    }
+
+    /// Lets no further call through.
+    pub(super) fn close(&self) {
+        self.closing.cancel();
     }
 
     /// Whether no call is in flight, and all of the debate's unfinished turns wait at the gate: every other one is journaled.

@@ -362,6 +362,24 @@ impl Scheduler {
         }
     }
 
+    /// Cancels a debate once the answers of its calls in flight are journaled; no other call is started. It can be resumed.
+    pub(crate) fn stop_after_calls(self: &Arc<Self>, id: Uuid) {
+        let scheduler = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Some(debate) = scheduler.debate(id) {
+                debate.calls.close();
+                tokio::select! {
+                    () = scheduler.calls_finished(&debate) => {}
+                    () = debate.removed.cancelled() => return,
+                }
+            }
+            if !scheduler.closing.is_cancelled() {
+                // It may have ended meanwhile.
+                let _ = scheduler.cancel_now(id).await;
+            }
+        });
+    }
+
     async fn cancel_local(&self, id: Uuid) -> Result<State, SchedulerError> {
         if let Some(debate) = self.debate(id) {
             debate.cancel.cancel();

@@ -444,7 +444,7 @@ impl Scheduler {
         let id = job.id;
         let debate = Arc::new(ActiveDebate {
             feed: Feed::new(),
-            calls: CallGate::new(self.closing.clone()),
+            calls: CallGate::new(self.closing.child_token()),
             cancel: CancellationToken::new(),
             table: OnceLock::new(),
             table_ready: CancellationToken::new(),

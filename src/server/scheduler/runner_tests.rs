@@ -39,6 +39,8 @@ fn prepared(context: &AppContext) -> PreparedDebate {
         embedder: None,
         program: "test".into(),
         notices: Vec::new(),
+        depth: roundtable_engine::depth::Depth::Normal,
+        estimate: None,
         seats: cast
             .seats
             .iter()

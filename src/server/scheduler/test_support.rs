@@ -54,6 +54,7 @@ impl TestScheduler {
                 ..Models::default()
             },
             input: json!({}),
+            depth: roundtable_engine::depth::Depth::Normal,
             budget: roundtable_engine::budget::Budget::default(),
             seed: Some(7),
             sources: Vec::new(),

@@ -1,6 +1,7 @@
 //! The home page: a form that starts a debate, with defaults for everything but the question.
 
 use askama::Template;
+use roundtable_engine::depth::Depth;
 use roundtable_engine::transcript::capital;
 
 use super::debates::Row;
@@ -14,6 +15,7 @@ pub(crate) struct StartForm {
     pub question: String,
     pub cast: String,
     pub model: String,
+    pub depth: String,
     pub max_cost: String,
     pub max_tokens: String,
     pub max_minutes: String,
@@ -54,6 +56,8 @@ pub(crate) struct ProviderModels {
 
 pub(crate) struct HomeView {
     pub problems: Vec<String>,
+    /// What the debate of the form would use, if that was asked for.
+    pub estimate: Option<String>,
     form: StartForm,
     options: FormOptions,
 }
@@ -82,6 +86,7 @@ impl HomeView {
         }
         Self {
             problems: Vec::new(),
+            estimate: None,
             form,
             options,
         }
@@ -92,6 +97,21 @@ impl HomeView {
             Some((model, why)) => format!("Default: {model} ({why})"),
             None => "No model found".into(),
         }
+    }
+
+    fn depths(&self) -> Vec<Choice> {
+        let chosen = Depth::named(&self.form.depth).unwrap_or_default();
+        let depths = Depth::ALL.into_iter();
+        let choices = depths.map(|depth| Choice {
+            value: depth.name().to_owned(),
+            label: match depth {
+                Depth::Quick => "Quick: at most three calls deep".to_owned(),
+                Depth::Normal => "Normal".to_owned(),
+                Depth::Deep => "Deep: more rounds".to_owned(),
+            },
+            is_chosen: depth == chosen,
+        });
+        choices.collect()
     }
 
     fn has_limits(&self) -> bool {

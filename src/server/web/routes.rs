@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Routes {
         .get("/", read(Visible), home::show)
         .get("/debates", read(Visible), debates::list)
         .post("/debates", run(Visible), home::start)
+        .post("/estimate", run(Nothing), home::estimate)
         .get("/debates/{id}", read(Debate), debate::show)
         .get("/debates/{id}/panels", read(Debate), debate::panels)
         .get("/debates/{id}/turns/{*step}", read(Debate), debate::turn)

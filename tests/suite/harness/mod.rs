@@ -12,6 +12,8 @@ mod server;
 mod serving;
 #[allow(dead_code, reason = "not used by the benchmarks")]
 pub(crate) mod watchdog;
+#[allow(dead_code, reason = "not all of it is used by the benchmarks")]
+pub(crate) mod weights;
 mod wire_format;
 
 use std::path::{Path, PathBuf};

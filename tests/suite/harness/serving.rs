@@ -154,6 +154,20 @@ impl Serving {
         self.send("POST", path, &headers, body.to_string().as_bytes())
     }
 
+    /// Posts and reads the response block by block, as it arrives.
+    pub(crate) fn post_stream(&self, path: &str, body: &Value) -> Blocks {
+        let headers = [("content-type", "application/json")];
+        let body = body.to_string();
+        let stream = self.open("POST", path, &headers, body.as_bytes()).unwrap();
+        let mut stream = BufReader::new(stream);
+        let (status, headers) = read_head(&mut stream).unwrap();
+        Blocks {
+            status,
+            headers,
+            body: Chunked::new(stream),
+        }
+    }
+
     /// Starts a debate on `lab:x` and returns its id.
     pub(crate) fn debate(&self) -> String {
         let body = json!({ "question": super::QUESTION, "model": "lab:x" });
@@ -320,6 +334,32 @@ impl Chunked {
             buffer: String::new(),
         }
     }
+
+    /// Up to the next empty line.
+    fn next_block(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.buffer.find("\n\n") {
+                return Some(self.buffer.drain(..end + 2).collect());
+            }
+            let chunk = read_chunk(&mut self.stream).ok()??;
+            self.buffer.push_str(&String::from_utf8(chunk).unwrap());
+        }
+    }
+}
+
+/// A response in blocks that end with an empty line.
+pub(crate) struct Blocks {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    body: Chunked,
+}
+
+impl Iterator for Blocks {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        self.body.next_block()
+    }
 }
 
 impl Events {
@@ -334,17 +374,10 @@ impl Iterator for Events {
 
     fn next(&mut self) -> Option<Sent> {
         loop {
-            if let Some(end) = self.body.buffer.find("\n\n") {
-                let block: String = self.body.buffer.drain(..end + 2).collect();
-                if let Some(sent) = parse(&block) {
-                    return Some(sent);
-                }
-                continue;
+            let block = self.body.next_block()?;
+            if let Some(sent) = parse(&block) {
+                return Some(sent);
             }
-            let chunk = read_chunk(&mut self.body.stream).ok()??;
-            self.body
-                .buffer
-                .push_str(&String::from_utf8(chunk).unwrap());
         }
     }
 }

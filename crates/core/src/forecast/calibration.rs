@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::bounded::Probability;
 use crate::spread::real;
+use crate::statistics::{Interval, wilson};
 
 /// Forecasts of about the same probability, and how often they came true.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -18,13 +19,6 @@ pub struct Bin {
     pub mean_forecast: Option<f64>,
     pub observed: Option<f64>,
     pub interval: Option<Interval>,
-}
-
-/// The 95% confidence interval of the true frequency.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Interval {
-    pub low: f64,
-    pub high: f64,
 }
 
 /// The forecasts in `bins` bins of equal width from 0 to 1.
@@ -58,20 +52,6 @@ pub fn reliability(forecasts: &[(Probability, bool)], bins: usize) -> Vec<Bin> {
             }
         })
         .collect()
-}
-
-/// Wilson score interval: unlike the normal approximation it stays within 0 and 1 and holds for small samples.
-fn wilson(hits: usize, count: usize) -> Interval {
-    const Z: f64 = 1.959_963_984_540_054;
-    let n = real(count);
-    let share = real(hits) / n;
-    let scale = 1.0 + Z * Z / n;
-    let middle = (share + Z * Z / (2.0 * n)) / scale;
-    let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    Interval {
-        low: (middle - half).max(0.0),
-        high: (middle + half).min(1.0),
-    }
 }
 
 #[cfg(test)]

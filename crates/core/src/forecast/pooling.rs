@@ -64,7 +64,7 @@ pub fn log_odds_pool(roles: &[(&Distribution, f64)]) -> Result<Distribution, Poo
     Ok(Distribution::rescaled(powers))
 }
 
-fn common_outcomes(roles: &[&Distribution]) -> Result<usize, PoolError> {
+pub(super) fn common_outcomes(roles: &[&Distribution]) -> Result<usize, PoolError> {
     let outcomes = roles.first().ok_or(PoolError::Empty)?.outcomes();
     if roles.iter().all(|role| role.outcomes() == outcomes) {
         Ok(outcomes)

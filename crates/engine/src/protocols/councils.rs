@@ -8,6 +8,7 @@
 mod council_state;
 mod findings;
 mod input;
+mod outline;
 mod package;
 mod prompt_context;
 mod record;
@@ -18,6 +19,7 @@ mod scorecard;
 mod verdict;
 
 use roundtable_core::councils::{BiasFigures, bias_figures};
+use roundtable_core::estimate::Outline;
 use serde_json::Value;
 
 pub use input::Input;
@@ -29,8 +31,9 @@ pub use scorecard::{DimensionResult, JudgeScore, ScoreBasis};
 pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
-use crate::event::{End, Entry, Words};
-use crate::protocol::{Context, Fault, Plan, Protocol, Request};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup, Words};
+use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -49,11 +52,17 @@ pub struct Councils;
 impl Protocol for Councils {
     const NAME: &'static str = "councils";
     const TITLE: &'static str = "Judgement";
+    const COMMAND: &'static str = "judge";
+    const SUMMARY: &'static str = "Councils of judges score a text and say why";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,
@@ -61,6 +70,10 @@ impl Protocol for Councils {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
@@ -78,6 +91,10 @@ impl Protocol for Councils {
 
     fn record_schema() -> Option<Value> {
         Some(schema())
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        Ok(input::converse(input, said))
     }
 }
 
@@ -130,8 +147,10 @@ async fn run_phases(
         deliberation.person = table.interlude("exchange").await?;
         exchange(table, rules, deliberation).await?;
     }
-    deliberation.person = table.interlude("critic").await?;
-    deliberation.critique = criticise(table, rules, deliberation).await?;
+    if rules.mode != Mode::Quick {
+        deliberation.person = table.interlude("critic").await?;
+        deliberation.critique = criticise(table, rules, deliberation).await?;
+    }
     deliberation.person = table.interlude("synthesis").await?;
     deliberation.synthesis = synthesise(table, rules, deliberation).await?;
     Ok(())
@@ -406,7 +425,7 @@ async fn synthesise(
 fn last_round(rules: &Rules) -> u32 {
     match rules.mode {
         Mode::Full => 2,
-        Mode::Fast => 1,
+        Mode::Fast | Mode::Quick => 1,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod debate;
 mod input;
+mod outline;
 mod replies;
 mod report;
 mod rules;
@@ -11,6 +12,7 @@ mod training;
 mod verdict;
 
 use roundtable_core::answer::traces_of_debate;
+use roundtable_core::estimate::Outline;
 use roundtable_core::stopping;
 use serde_json::Value;
 
@@ -22,7 +24,8 @@ pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
-use crate::event::{End, Entry};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
 use crate::reasoning::{Retrieval, Template};
@@ -43,6 +46,9 @@ pub struct Dialectic;
 impl Protocol for Dialectic {
     const NAME: &'static str = "dialectic";
     const TITLE: &'static str = "Dialectic";
+    const COMMAND: &'static str = "ask";
+    const SUMMARY: &'static str =
+        "A proposer and a skeptic debate a question until the answer holds";
     const CAST: &'static str = "dialectic";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
@@ -53,12 +59,20 @@ impl Protocol for Dialectic {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(&input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

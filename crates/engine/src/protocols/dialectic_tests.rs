@@ -11,8 +11,8 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::play;
 use crate::scripted::{
-    Dying, Scripted, deps, entries, good_script, name, sent_back, setup, setup_with, snapshot,
-    timeless, with_plain_tags,
+    Dying, Scripted, deps, entries, good_script, longest_chain, name, rules_at, sent_back, setup,
+    setup_with, snapshot, timeless, with_plain_tags,
 };
 use crate::table::Budget;
 
@@ -329,4 +329,20 @@ async fn c13_the_system_text_is_the_same_in_every_debate() {
         with_plain_tags(&critique(&first)),
         with_plain_tags(&critique(&second))
     );
+}
+
+/// B-13: a quick debate is proposal, critique and answer.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_debate_is_three_calls_deep() {
+    let (model, journal) = (Scripted::new(good_script), Arc::<MemoryJournal>::default());
+    let rules = rules_at(&Dialectic, Depth::Quick, serde_json::json!({}), QUESTION);
+    let setup = crate::event::Setup {
+        rules,
+        ..setup(QUESTION)
+    };
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    assert_eq!(longest_chain(&Dialectic, setup, deps).await, 3);
+    assert_eq!(model.asked(), ["opening", "critique", "synthesis"]);
+    let trace = Trace::of("id", "then".into(), &entries(&journal)).unwrap();
+    assert_eq!(trace.state, State::Complete);
 }

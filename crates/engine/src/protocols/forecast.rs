@@ -11,6 +11,7 @@ mod debate;
 mod extras;
 mod facts;
 mod input;
+mod outline;
 mod preview;
 mod prompt_inputs;
 mod remarks;
@@ -23,6 +24,7 @@ mod rules;
 mod text_budget;
 mod verdict;
 
+use roundtable_core::estimate::Outline;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
@@ -40,9 +42,10 @@ pub use verdict::Verdict;
 
 use crate::cast::Duty;
 use crate::data::Data;
-use crate::event::{End, Entry};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
@@ -59,6 +62,9 @@ pub struct Forecast;
 impl Protocol for Forecast {
     const NAME: &'static str = "forecast";
     const TITLE: &'static str = "Forecast";
+    const COMMAND: &'static str = "forecast";
+    const SUMMARY: &'static str =
+        "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
@@ -69,12 +75,20 @@ impl Protocol for Forecast {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<crate::protocol::Fault>> {
         input::validate(&input, &request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
@@ -96,6 +110,13 @@ impl Protocol for Forecast {
 
     fn form(_: &Data) -> Vec<FormField> {
         input::form()
+    }
+
+    fn converse(
+        input: Input,
+        said: Conversation,
+    ) -> Result<(String, Input), Vec<crate::protocol::Fault>> {
+        input::converse(input, said)
     }
 }
 

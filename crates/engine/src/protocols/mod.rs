@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::estimate;
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
 use crate::journal::current;
@@ -37,6 +38,12 @@ pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes,
 
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)
+}
+
+/// The protocol that this command starts.
+pub fn of_command(command: &str) -> Option<&'static dyn AnyProtocol> {
+    let mut all = ALL.iter().copied();
+    all.find(|protocol| protocol.command() == command)
 }
 
 pub fn names() -> Vec<&'static str> {
@@ -102,6 +109,7 @@ pub fn report(entries: &[Entry]) -> Report {
         report.sections.push(section);
     }
     report.verdict = Some(verdict.in_plain_lines());
+    report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }
@@ -122,6 +130,9 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         }
         if let Some(seating) = seating::of_journal(entries) {
             fields.insert("seating".into(), json!(seating));
+        }
+        if let Some(comparison) = estimate::comparison(entries) {
+            fields.insert("estimate".into(), json!(comparison));
         }
     }
     Some(record)

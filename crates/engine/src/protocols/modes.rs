@@ -9,6 +9,7 @@ mod decision;
 mod diversity;
 pub mod enhanced;
 mod input;
+mod outline;
 mod panel;
 mod record;
 mod references;
@@ -22,6 +23,7 @@ mod verdict;
 
 use std::ops::ControlFlow;
 
+use roundtable_core::estimate::Outline;
 use roundtable_core::learning::Domain;
 use serde_json::Value;
 
@@ -37,8 +39,11 @@ pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;
-use crate::event::{End, Entry};
-use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request, end_of};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
+use crate::protocol::{
+    Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
+};
 use crate::reply;
 use crate::report::{Report, Section};
 use crate::table::{Halt, Table};
@@ -57,6 +62,8 @@ pub struct Modes;
 impl Protocol for Modes {
     const NAME: &'static str = "modes";
     const TITLE: &'static str = "Debate";
+    const COMMAND: &'static str = "debate";
+    const SUMMARY: &'static str = "A panel debates a question over several rounds";
     const CAST: &'static str = "modes";
     const ANSWER_PHASE: &'static str = "conclusion";
     const PHASE_NAMES_EVENTS: bool = false;
@@ -68,12 +75,20 @@ impl Protocol for Modes {
     type Input = Input;
     type Rules = Rules;
 
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
+
     fn validate(
         input: Input,
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, request, context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
@@ -103,6 +118,14 @@ impl Protocol for Modes {
 
     fn form(data: &Data) -> Vec<FormField> {
         input::form(data)
+    }
+
+    fn variants(data: &Data) -> Vec<Variant<Input>> {
+        input::variants(data)
+    }
+
+    fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+        input::converse(input, said)
     }
 }
 

@@ -2,12 +2,14 @@
 //! chair writes the answer. If the blind answers agree and are sure, it stops there unless the full panel is requested.
 
 mod input;
+mod outline;
 mod record;
 mod replies;
 mod report;
 mod state;
 mod verdict;
 
+use roundtable_core::estimate::Outline;
 use serde_json::Value;
 
 pub use input::{Input, Rules};
@@ -18,7 +20,8 @@ pub use verdict::Verdict;
 
 use crate::cast::Part;
 use crate::data::Data;
-use crate::event::{End, Entry};
+use crate::depth::Depth;
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, FormField, Plan, Protocol, Request};
 use crate::report::Report;
@@ -35,11 +38,18 @@ pub struct Panel;
 impl Protocol for Panel {
     const NAME: &'static str = "panel";
     const TITLE: &'static str = "Panel";
+    const COMMAND: &'static str = "panel";
+    const SUMMARY: &'static str =
+        "Several models answer blind, rank each other, and a chair concludes";
     const CAST: &'static str = "panel";
     const ANSWER_PHASE: &'static str = "synthesis";
 
     type Input = Input;
     type Rules = Rules;
+
+    fn at_depth(input: Input, depth: Depth) -> Input {
+        input::at_depth(input, depth)
+    }
 
     fn validate(
         input: Input,
@@ -47,6 +57,10 @@ impl Protocol for Panel {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(&input, &request, &context)
+    }
+
+    fn outline(rules: &Rules, setup: &Setup) -> Outline {
+        outline::outline(rules, setup)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
@@ -88,7 +102,7 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     if state.answers().len() < 2 {
         return Ok(Ending::TooFewAnswers);
     }
-    if state.answers().len() >= MIN_RANKED {
+    if rules.ranks && state.answers().len() >= MIN_RANKED {
         state.hear(table.interlude("r2").await?);
         table.round(2, "rankings");
         rank(table, state).await?;

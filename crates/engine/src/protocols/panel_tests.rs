@@ -13,7 +13,10 @@ use crate::model::{Ability, ModelError, Request as ModelRequest};
 use crate::protocol::AnyProtocol;
 use crate::protocols::{play, record, report};
 use crate::report::{BadgeKind, Block};
-use crate::scripted::{Dying, Scripted, assert_verdicts, deps, entries, name, snapshot, timeless};
+use crate::scripted::{
+    Dying, Scripted, assert_verdicts, deps, entries, longest_chain, name, rules_at, snapshot,
+    timeless,
+};
 use crate::table::TableDeps;
 
 const QUESTION: &str = "Should a five-person team run its own Kubernetes cluster?";
@@ -191,6 +194,8 @@ fn setup(input: Value, ability: Ability) -> Setup {
         embedder: None,
         program: "test".into(),
         notices: Vec::new(),
+        depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 
@@ -724,4 +729,24 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
         context(),
     );
     assert_eq!(bad.err().unwrap()[0].at, "/rules/early_stop_confidence");
+}
+
+/// B-13: a quick panel concludes without ranks.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_panel_is_two_calls_deep() {
+    let models = Models::new(&Script::default());
+    let journal: Arc<MemoryJournal> = Arc::default();
+    let setup = Setup {
+        rules: rules_at(&Panel, Depth::Quick, json!({}), QUESTION),
+        ..setup(json!({}), Ability::Full)
+    };
+    let deps = models.deps(Arc::clone(&journal) as Arc<dyn Journal>);
+    assert_eq!(longest_chain(&Panel, setup, deps).await, 2);
+    assert_eq!(models.calls(), 5);
+    let verdict = verdict_in(&journal);
+    assert_eq!(state_in(&journal), State::Complete);
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.ranking),
+        ("concluded", None)
+    );
 }

@@ -29,6 +29,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::embedder::Embedder;
+use crate::estimate;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::{Ability, Model};
@@ -220,6 +221,9 @@ impl Table {
             table
                 .record(Event::Opened(Arc::new(table.setup.clone())))
                 .await?;
+            if let Some(estimate) = table.setup.estimate {
+                table.memoize(estimate::KEY, || estimate)?;
+            }
         }
         Ok(table)
     }

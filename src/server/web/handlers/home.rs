@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::{DataError, DataKind};
+use roundtable_engine::depth::Depth;
 use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
@@ -66,6 +67,30 @@ pub(crate) async fn start(
     }
 }
 
+/// The form again, with what the debate would use.
+pub(crate) async fn estimate(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Form(form): Form<StartForm>,
+) -> Result<Response, Problem> {
+    let estimated = match new_debate(&app, &form) {
+        Ok(request) => rest::estimate_of(&app, &caller, request).await,
+        Err(problem) => Err(problem),
+    };
+    let mut view = HomeView::new(form_options(&app, &caller, &form).await?, form);
+    let frame = frame("ask", Some(&caller));
+    match estimated {
+        Ok(estimate) => {
+            view.estimate = Some(format!("{} ({})", estimate.text, estimate.basis));
+            Ok(page(view.page(frame)))
+        }
+        Err(problem) => {
+            view.problems = problem.messages();
+            Ok((problem.status(), page(view.page(frame))).into_response())
+        }
+    }
+}
+
 async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
     let spec = rest::spec_of(app, new_debate(app, form)?).await?;
     let request = store::CreateRequest {
@@ -102,6 +127,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
         cast,
         model: non_empty(&form.model),
         seats: BTreeMap::new(),
+        depth: Depth::named(&form.depth).unwrap_or_default(),
         rules: protocol_input(protocol, data, &form.fields),
         sources: Vec::new(),
         budget: Some(BudgetRequest {

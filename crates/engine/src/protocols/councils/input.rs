@@ -8,15 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::{Councils, Given, Kind, Mode, Package, Rules};
 use crate::cast::Cast;
 use crate::cast::councils::CouncilsSpec;
+use crate::depth::Depth;
 use crate::model::Image;
-use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels};
+use crate::protocol::{
+    Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels,
+};
 
 /// The rules of a judgement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "CouncilsInput")]
 pub struct Input {
-    /// `full`, or `fast` for one round on the fast tier without an exchange between the councils.
+    /// `full`, or `fast` for one round on the fast tier without an exchange between the councils, `quick` for the same
+    /// without a critic.
     pub mode: Option<Mode>,
     /// A short name for the content.
     pub title: Option<String>,
@@ -24,6 +28,18 @@ pub struct Input {
     pub parts: Vec<Given>,
     /// Pictures, for models with vision.
     pub images: Vec<Image>,
+}
+
+/// A full judgement has everything already, so `deep` is the same as `normal`.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let mode = match depth {
+        Depth::Normal | Depth::Deep => None,
+        Depth::Quick => Some(Mode::Quick),
+    };
+    Input {
+        mode: input.mode.or(mode),
+        ..input
+    }
 }
 
 pub(super) fn validate(
@@ -54,7 +70,7 @@ pub(super) fn validate(
     let mode = input.mode.unwrap_or(Mode::Full);
     let cast = match mode {
         Mode::Full => cast,
-        Mode::Fast => cast.on_the_fast_tier(),
+        Mode::Fast | Mode::Quick => cast.on_the_fast_tier(),
     };
     let title = input.title.unwrap_or_else(|| {
         let images = input.images.iter().map(|image| image.name.clone());
@@ -83,6 +99,25 @@ pub(super) fn validate(
                 .map_err(|error| vec![Fault::new("/cast", error.to_string())])
         },
     ))
+}
+
+/// The last message is judged; what was said before it is metadata.
+pub(super) fn converse(mut input: Input, said: Conversation) -> (String, Input) {
+    input.images.extend(said.images);
+    if let Some(context) = said.context {
+        let part = |kind, name: &str, text| Given {
+            kind,
+            name: name.to_owned(),
+            text,
+        };
+        if !said.question.trim().is_empty() {
+            let text = said.question.clone();
+            input.parts.push(part(Kind::Text, "the text", text));
+        }
+        let context = part(Kind::Metadata, "the conversation", context);
+        input.parts.push(context);
+    }
+    (said.question, input)
 }
 
 /// The parts that are given, or the question itself. Pictures need no text.

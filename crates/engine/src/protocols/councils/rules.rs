@@ -21,6 +21,8 @@ pub enum Mode {
     Full,
     /// Round 1 only, no exchange between the councils, every seat on the fast tier (T-11).
     Fast,
+    /// Like `fast`, without a critic: at most three calls deep (B-13).
+    Quick,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

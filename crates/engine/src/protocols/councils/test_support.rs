@@ -144,7 +144,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
     let package = Package::new("bread.md".into(), &given, 10_000);
     let cast = match mode {
         Mode::Full => cast.clone(),
-        Mode::Fast => cast.clone().on_the_fast_tier(),
+        Mode::Fast | Mode::Quick => cast.clone().on_the_fast_tier(),
     };
     let rules = Rules::new(mode, &cast, package).unwrap();
     Setup {
@@ -161,6 +161,8 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         embedder: None,
         program: "test".into(),
         notices: Vec::new(),
+        depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -475,11 +475,12 @@ impl Verdict {
         }
         let critic = match findings {
             Some(_) => "the critic found no fault",
+            None if self.mode == Mode::Quick => "a quick judgement has no critic",
             None => "the critic was absent",
         };
         let judges = match self.mode {
             Mode::Full => "no judge disputed a peer's score",
-            Mode::Fast => "the judges did not read each other",
+            Mode::Fast | Mode::Quick => "the judges did not read each other",
         };
         Scrutiny::not_challenged(format!("{critic}, and {judges}"))
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Dialectic, Rules};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
+use crate::depth::Depth;
 use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
 
 const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
@@ -40,6 +41,22 @@ impl Default for Settings {
             max_rounds: 5,
             early_stop_score: 8,
         }
+    }
+}
+
+/// `quick` is proposal, critique and answer. Rounds that the caller has set stay, also if it is only one of the two.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let (min, max, early_stop_score, auto_score) = match depth {
+        Depth::Normal => return input,
+        Depth::Quick => (1, 1, None, Some(false)),
+        Depth::Deep => (4, 8, Some(9), None),
+    };
+    let is_open = input.min_rounds.is_none() && input.max_rounds.is_none();
+    Input {
+        min_rounds: input.min_rounds.or(is_open.then_some(min)),
+        max_rounds: input.max_rounds.or(is_open.then_some(max)),
+        early_stop_score: input.early_stop_score.or(early_stop_score),
+        auto_score: input.auto_score.or(auto_score),
     }
 }
 

@@ -50,6 +50,9 @@ async fn assess_into(
     round: u32,
     assessed: &mut Assessment,
 ) -> Result<(), Halt> {
+    if !debate.rules().is_scored {
+        return Ok(());
+    }
     let role = assessed.role.clone();
     let Some(first) = debate.first_version(round, &role) else {
         return Ok(());

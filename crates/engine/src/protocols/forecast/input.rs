@@ -8,8 +8,10 @@ use super::preview::preview;
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
+use crate::depth::Depth;
 use crate::protocol::{
-    Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
+    Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
+    excess_tokens, no_images,
 };
 
 /// The rules of a forecast. Anything given next to `request` replaces the request's own value.
@@ -36,12 +38,50 @@ pub struct Input {
     pub resolves: Option<String>,
     /// Notes that every role reads.
     pub context: Option<String>,
+    /// Whether every argument is scored by the rubric, and a weak one rewritten once. Defaults to true.
+    pub score: Option<bool>,
     /// The caller's own id for the question.
     pub task_id: Option<String>,
 }
 
 fn object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
+}
+
+/// `quick` is one round, the judge and the summary, without scores. The number of rounds in a whole request stays.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let (rounds, score) = match depth {
+        Depth::Normal => return input,
+        Depth::Quick => (1, Some(false)),
+        Depth::Deep => (5, None),
+    };
+    let request = input.request.as_ref();
+    let is_given = request.is_some_and(|request| !request["config"]["rounds"].is_null());
+    Input {
+        rounds: input.rounds.or((!is_given).then_some(rounds)),
+        score: input.score.or(score),
+        ..input
+    }
+}
+
+/// What was said before becomes notes that every role reads. A question without outcomes is one of yes or no.
+pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+    if let Some(image) = said.images.first() {
+        return Err(vec![no_images(&image.name)]);
+    }
+    let notes: Vec<String> = input.context.into_iter().chain(said.context).collect();
+    let context = (!notes.is_empty()).then(|| notes.join("\n\n"));
+    let yes_or_no = || vec!["Yes".into(), "No".into()];
+    let outcomes = match input.outcomes {
+        None if input.request.is_none() => Some(yes_or_no()),
+        outcomes => outcomes,
+    };
+    let input = Input {
+        context,
+        outcomes,
+        ..input
+    };
+    Ok((said.question, input))
 }
 
 pub(super) fn form() -> Vec<FormField> {
@@ -87,6 +127,7 @@ pub(super) fn validate(
     if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
+    let is_scored = input.score.unwrap_or(true);
     match planned {
         Some(planned) if faults.is_empty() => Ok(Plan::depending_on_models(
             planned.question.clone(),
@@ -94,7 +135,10 @@ pub(super) fn validate(
             EmbedderUse::None,
             move |models, notes| {
                 notes.extend(preview(&planned, models));
-                Ok(planned.rules)
+                Ok(Rules {
+                    is_scored,
+                    ..planned.rules
+                })
             },
         )),
         _ => Err(faults),

@@ -28,6 +28,13 @@ pub struct Rules {
     pub resolves_on: Option<Date>,
     /// The user's notes.
     pub context: Option<String>,
+    /// Whether every argument is scored by the rubric. `true` in forecasts of earlier versions.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub is_scored: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Rules {
@@ -96,6 +103,7 @@ pub fn plan(
         domain,
         resolves_on,
         context: context.context,
+        is_scored: true,
         request,
     };
     Ok(ForecastPlan {

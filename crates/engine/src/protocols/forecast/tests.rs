@@ -87,6 +87,8 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
         embedder: None,
         program: "test".into(),
         notices: Vec::new(),
+        depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

@@ -320,6 +320,7 @@ impl Debate {
                 return NextStep::Ask(Escalation::Groupthink);
             }
             (RoundKind::Objection, _) => {}
+            (RoundKind::Ordinary, _) if self.rules.brief => {}
             (RoundKind::Ordinary, _) => {
                 let since = history.get(self.since_objection..).unwrap_or_default();
                 let diversity = last.diversity.unwrap_or(DIVERSE);
@@ -333,7 +334,7 @@ impl Debate {
                 NextStep::Ask(Escalation::SecurityObjection)
             }
             Some(enhanced) if enhanced.rules.ends_by == EndsBy::Convergence => {
-                enhanced.after_convergence(&self.rounds, max_rounds, self.rules.escalation)
+                enhanced.after_convergence(&self.rounds, max_rounds, &self.rules)
             }
             Some(_) | None => self.after_votes(&history, max_rounds),
         }

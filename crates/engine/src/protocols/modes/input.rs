@@ -17,10 +17,11 @@ use super::{Modes, Rules};
 use crate::algorithm::{self, Algorithm};
 use crate::cast::{Cast, CastChoice, Part, Seat, Team};
 use crate::data::{Data, DataError};
+use crate::depth::Depth;
 use crate::mode::{Mode, SpeakingOrder};
 use crate::protocol::{
-    Context, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol, Request,
-    SeatModels, check_question,
+    Context, Conversation, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol,
+    Request, SeatModels, Variant, check_question, no_images,
 };
 use crate::tokens;
 
@@ -57,9 +58,27 @@ pub struct Input {
     /// Whether the debate waits for a person's decision if the panel cannot settle it: no majority, no progress, or agreement
     /// that no objection could move. The default is true. An open security objection always waits.
     pub escalation: Option<bool>,
+    /// Keeps rounds short: all seats speak at once in every mode, no objection round is added, and the program searches the
+    /// sources instead of the seats. Defaults to false.
+    pub brief: Option<bool>,
     /// The kind of question. An enhanced debate uses what post-mortems of its domain have taught.
     #[schemars(length(min = 1, max = 80), example = "api design")]
     pub domain: Option<String>,
+}
+
+/// `quick` is one round and the conclusion.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let (max_rounds, brief, escalation) = match depth {
+        Depth::Normal => return input,
+        Depth::Quick => (1, Some(true), Some(false)),
+        Depth::Deep => (8, None, None),
+    };
+    Input {
+        max_rounds: input.max_rounds.or(Some(max_rounds)),
+        brief: input.brief.or(brief),
+        escalation: input.escalation.or(escalation),
+        ..input
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +162,37 @@ pub(super) fn form(data: &Data) -> Vec<FormField> {
     ]
 }
 
+/// A caller that only waits for an answer cannot decide, so the panel does without a person where it may.
+pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
+    if let Some(image) = said.images.first() {
+        return Err(vec![no_images(&image.name)]);
+    }
+    let escalation = input.escalation.or(Some(false));
+    Ok((
+        said.with_context(),
+        Input {
+            escalation,
+            ..input
+        },
+    ))
+}
+
+/// One per mode.
+pub(super) fn variants(data: &Data) -> Vec<Variant<Input>> {
+    let modes = Mode::names(data).unwrap_or_default().into_iter();
+    let modes = modes.filter_map(|name| Mode::load(data, &name).ok());
+    modes
+        .map(|mode| Variant {
+            name: format!("{}-{}", Modes::COMMAND, mode.name),
+            summary: mode.summary,
+            input: Input {
+                mode: Some(mode.name),
+                ..Input::default()
+            },
+        })
+        .collect()
+}
+
 pub(super) fn validate(
     input: Input,
     request: Request,
@@ -156,6 +206,7 @@ pub(super) fn validate(
     faults.extend(check_question(&question, limit).err());
     let mode = input.mode.as_deref().unwrap_or(DEFAULT_MODE);
     let mode = ok_or_fault("/rules/mode", Mode::load(context.data, mode), &mut faults);
+    let brief = input.brief.unwrap_or(false);
     let cast = ok_or_fault(
         "/cast",
         load_cast(context.data, request.cast.as_ref()),
@@ -196,7 +247,11 @@ pub(super) fn validate(
         let max_rounds = input.max_rounds.unwrap_or(ROUND_CAP);
         let rules = Rules::new(mode, max_rounds, focus, input.stakes.unwrap_or_default());
         rules
-            .map(|rules| Rules { enhanced, ..rules })
+            .map(|rules| Rules {
+                enhanced,
+                brief,
+                ..rules
+            })
             .map(|rules| rules.deciding_by(majority).with_escalation(escalation))
             .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
             .ok()
@@ -261,11 +316,13 @@ fn with_tool_seats(
     }
     let calls_tools = |seat: &&String| {
         let seat = models.get(*seat);
-        seat.is_some_and(|seat| seat.model.calls_tools())
+        !rules.brief && seat.is_some_and(|seat| seat.model.calls_tools())
     };
     let tool_seats: BTreeSet<String> = panel.iter().filter(calls_tools).cloned().collect();
     let how = if tool_seats.len() == panel.len() {
         "the seats search them with tools"
+    } else if rules.brief {
+        "the program searches for the seats"
     } else if tool_seats.is_empty() {
         "these models do not call tools, so the program searches for them"
     } else {

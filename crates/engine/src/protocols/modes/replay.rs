@@ -115,7 +115,7 @@ impl JournalIndex {
         debate.ballots = self.ballots;
         for (round, kind) in self.rounds {
             debate.start_round(round, kind);
-            for group in debate.panel.groups(debate.rules.mode.order) {
+            for group in debate.panel.groups(debate.rules.order()) {
                 let turns: Option<Vec<_>> = group
                     .into_iter()
                     .map(|seat| {

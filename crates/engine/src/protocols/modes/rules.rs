@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::enhanced::EnhancedRules;
 use crate::algorithm::MajorityRule;
-use crate::mode::{Mode, Visibility};
+use crate::mode::{Mode, SpeakingOrder, Visibility};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -37,6 +37,9 @@ pub struct Rules {
     pub tool_seats: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Numbering::is_by_seat")]
     pub numbering: Numbering,
+    /// Whether all seats speak at once, without objection rounds and tools (B-13).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
 }
 
 /// The order in which claims, evidence and decisions of seats that spoke in parallel are numbered.
@@ -136,6 +139,7 @@ impl Rules {
             sources: Sources::default(),
             tool_seats: BTreeSet::new(),
             numbering,
+            brief: false,
         })
     }
 
@@ -160,6 +164,15 @@ impl Rules {
         match &self.enhanced {
             Some(enhanced) => enhanced.algorithm.majority.as_ref(),
             None => self.majority.as_ref(),
+        }
+    }
+
+    /// The speaking order within a round.
+    pub fn order(&self) -> SpeakingOrder {
+        if self.brief {
+            SpeakingOrder::Parallel
+        } else {
+            self.mode.order
         }
     }
 

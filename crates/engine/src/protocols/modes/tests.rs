@@ -77,6 +77,8 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         embedder: Some("test:words".into()),
         program: "test".into(),
         notices: Vec::new(),
+        depth: crate::depth::Depth::Normal,
+        estimate: None,
     }
 }
 

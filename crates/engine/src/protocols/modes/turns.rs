@@ -27,7 +27,7 @@ pub(super) async fn speak_in_turn(
     debate: &mut Debate,
     round: u32,
 ) -> Result<(), Halt> {
-    let order = debate.rules.mode.order;
+    let order = debate.rules.order();
     for (index, group) in debate.panel.groups(order).into_iter().enumerate() {
         let turns = all(group.iter().map(|seat| speak(table, debate, seat, round)));
         let turns = if round == 1 && index == 0 && order != SpeakingOrder::Parallel {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Panel;
 use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
+use crate::depth::Depth;
 use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
 
 /// With two models nothing can be ranked: each reads a single answer.
@@ -19,6 +20,8 @@ const MIN_SEATS: usize = 3;
 pub struct Input {
     /// Rank the answers and have the chair conclude even if the blind answers agree.
     pub full: Option<bool>,
+    /// Whether the seats rank each other's answers. Without ranks, the chair concludes from the answers alone. Defaults to true.
+    pub rank: Option<bool>,
     /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
     pub early_stop_confidence: Option<f64>,
 }
@@ -26,7 +29,28 @@ pub struct Input {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     pub full: bool,
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub ranks: bool,
     pub early_stop_confidence: Probability,
+}
+
+/// Panels of earlier versions always ranked.
+fn yes() -> bool {
+    true
+}
+
+/// `quick` leaves the ranking out, `deep` always ranks.
+pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
+    let (full, rank) = match depth {
+        Depth::Normal => return input,
+        Depth::Quick => (None, input.full.is_none().then_some(false)),
+        Depth::Deep => (Some(true), None),
+    };
+    Input {
+        full: input.full.or(full),
+        rank: input.rank.or(rank),
+        ..input
+    }
 }
 
 pub(super) fn form() -> Vec<FormField> {
@@ -59,6 +83,7 @@ pub(super) fn validate(
         (Some(cast), Some(early_stop_confidence)) if faults.is_empty() => {
             let rules = Rules {
                 full: input.full.unwrap_or(false),
+                ranks: input.rank.unwrap_or(true),
                 early_stop_confidence,
             };
             Ok(Plan::new(question, cast, EmbedderUse::None, rules))

@@ -6,11 +6,12 @@ use std::time::Duration;
 use super::*;
 use crate::cast::Tier;
 use crate::event::Event;
+use crate::journal::Journal;
 use crate::protocols::councils::record::schema;
-use crate::protocols::councils::test_support::open_table;
+use crate::protocols::councils::test_support::{deps_of, open_table};
 use crate::protocols::{self, play};
 use crate::report::BadgeKind;
-use crate::scripted::{Dying, assert_verdicts, entries, snapshot, timeless};
+use crate::scripted::{Dying, assert_verdicts, entries, longest_chain, snapshot, timeless};
 
 /// T-03, T-04, T-07 … T-10: the journal of a full debate: 7 evaluations, 7 revisions, 2 narratives, 2 responses, critic,
 /// orchestrator.
@@ -259,4 +260,30 @@ fn journal_without_cast(journal: &MemoryJournal) -> Vec<Value> {
     entries[0]["entry"]["event"]["rules"] = json!("…");
     entries[0]["entry"]["event"]["seats"] = json!("…");
     entries
+}
+
+/// B-13: a quick judgement is evaluation, narrative and result.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_judgement_is_three_calls_deep() {
+    for name in ["themis", "rfc", "essay"] {
+        let models = ScriptedModels::good();
+        let setup = setup(&cast(name), Mode::Quick, Ability::Full);
+        let journal: Arc<MemoryJournal> = Arc::default();
+        let deps = deps_of(&models, &setup, Arc::clone(&journal) as Arc<dyn Journal>);
+        assert_eq!(longest_chain(&Councils, setup, deps).await, 3);
+        assert!(
+            !models
+                .asked()
+                .iter()
+                .any(|asked| asked.contains("critique"))
+        );
+        let record = Record::of("id", "then".into(), &entries(&journal)).unwrap();
+        assert_eq!(record.state, State::Complete);
+        let scrutiny = record.result.unwrap().scrutiny.unwrap();
+        assert!(
+            json!(scrutiny)
+                .to_string()
+                .contains("a quick judgement has no critic")
+        );
+    }
 }

@@ -7,6 +7,7 @@ use futures::StreamExt;
 use super::*;
 use crate::event::Millis;
 use crate::model::{Deltas, Model};
+use crate::scripted::{longest_chain, rules_at};
 use crate::table::Clock;
 
 /// A model with a delay on tokio's clock.
@@ -76,4 +77,22 @@ async fn f19_rounds_and_a_missing_judge_change_the_critical_path() {
     judgeless["config"] = json!({ "roles": ["optimist", "pessimist", "historian"] });
     let (took, _) = timed(&judgeless, good_model(), call).await;
     assert!(took >= call * 5 && took < call * 6, "{took:?}");
+}
+
+/// B-13: a quick forecast is one round, the judge and the summary; nothing is scored.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_forecast_is_three_calls_deep() {
+    let (model, journal) = (good_model(), Arc::<MemoryJournal>::default());
+    let input = json!({ "request": request() });
+    let setup = Setup {
+        rules: rules_at(&Forecast, Depth::Quick, input, ""),
+        ..setup_of(&request())
+    };
+    let deps = forecast_deps(&model, &setup, Arc::clone(&journal) as Arc<dyn Journal>);
+    assert_eq!(longest_chain(&Forecast, setup, deps).await, 3);
+    assert_eq!(model.heard().len(), 6);
+    assert!(!model.asked().contains(&"scoring".to_owned()));
+    let result = DebateResult::of("id", "then".into(), &entries(&journal)).unwrap();
+    assert_eq!(result.roundtable.state, State::Complete);
+    assert_eq!(result.probability_distribution.len(), 3);
 }

@@ -161,7 +161,7 @@ impl Debate {
 
     /// Tokens that the context of a round leaves to the earlier speakers of the round.
     fn reserved_for_current(&self) -> u64 {
-        match self.rules.mode.order {
+        match self.rules.order() {
             SpeakingOrder::Parallel => 0,
             SpeakingOrder::Sequence | SpeakingOrder::RedThenBlue => self.window.limits().current,
         }

@@ -24,7 +24,8 @@ use super::source_checks::{SourceCheck, check_claims};
 use crate::algorithm::{Count, Veto};
 use crate::event;
 use crate::protocols::modes::{
-    ANOTHER_ROUND, Contribution, Ending, EscalationPolicy, NextStep, Round, RoundKind, SeatTurn,
+    ANOTHER_ROUND, Contribution, Ending, EscalationPolicy, NextStep, Round, RoundKind, Rules,
+    SeatTurn,
 };
 use crate::table::Turn;
 
@@ -351,7 +352,7 @@ impl EnhancedState {
         &self,
         rounds: &[Round],
         max_rounds: u32,
-        escalation: EscalationPolicy,
+        rules: &Rules,
     ) -> NextStep {
         let next = NextStep::Round(RoundKind::Ordinary);
         let Some((last, measured)) = rounds
@@ -366,7 +367,7 @@ impl EnhancedState {
             .contains(&Warning::EarlyConsensus);
         let has_objected = rounds.iter().any(|r| r.kind == RoundKind::Objection);
         // An early consensus has to hold through an objection round (E-08).
-        if is_early && !has_objected {
+        if is_early && !has_objected && !rules.brief {
             return NextStep::Round(RoundKind::Objection);
         }
         match measured.decision.status {
@@ -381,7 +382,7 @@ impl EnhancedState {
             Status::DiminishingReturns
                 if !self.is_decided(last.number, Escalation::DiminishingReturns) =>
             {
-                match escalation {
+                match rules.escalation {
                     EscalationPolicy::Ask => NextStep::Ask(Escalation::DiminishingReturns),
                     EscalationPolicy::Never => NextStep::End(Ending::Exit(Exit::Plateau)),
                 }

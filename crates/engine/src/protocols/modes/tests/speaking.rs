@@ -1,6 +1,7 @@
 //! Speaking order, visibility and critical path of each mode.
 
 use super::*;
+use crate::scripted::{longest_chain, rules_at};
 
 /// M-01, M-02: every mode from end to end, with its journal as a snapshot.
 #[tokio::test]
@@ -371,4 +372,28 @@ async fn m14_a_focus_is_shown_with_its_round() {
         report.contains("Round 5 was not played; its focus was: Who watches it?"),
         "{report}"
     );
+}
+
+/// B-13: a quick debate is one round, the safety evaluation if there is an alarm, and the conclusion, in every mode and
+/// also if all agree at once.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_debate_is_at_most_three_calls_deep() {
+    for (mode, script) in MODES
+        .into_iter()
+        .flat_map(|mode| [(mode, story as Script), (mode, herd)])
+    {
+        let input = json!({ "mode": mode });
+        let rules = rules_at(&Modes, Depth::Quick, input, QUESTION);
+        let rules: Rules = serde_json::from_value(rules).unwrap();
+        let setup = setup_of(&rules, 5, Ability::Full);
+        let (model, journal) = (Scripted::new(script), Arc::<MemoryJournal>::default());
+        let deps = deps_for(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
+        let chain = longest_chain(&Modes, setup, deps).await;
+        let is_watched = model.asked().iter().any(|name| name == "evaluation");
+        assert_eq!(chain, if is_watched { 3 } else { 2 }, "{mode}");
+        assert_eq!(contributions(&model).len(), 5, "{mode}");
+        let entries = entries(&journal);
+        let end = entries.iter().rev().find_map(|entry| entry.event.ended());
+        assert_eq!(end.unwrap().state, State::Complete, "{mode}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Measures, statuses and the replay of measured rounds.
 
 use super::*;
+use crate::scripted::{longest_chain, rules_at};
 
 /// E-08, E-11, E-12: an enhanced debate from end to end, with journal, report and record as snapshots.
 #[tokio::test]
@@ -367,4 +368,17 @@ async fn e11_positions_are_shown_once() {
     )
     .await;
     assert!(report_json(&journal).contains("Positions in round 1"));
+}
+
+/// B-13, E-08: an early consensus of a quick debate is not tested by an objection round.
+#[tokio::test(start_paused = true)]
+async fn b13_a_quick_enhanced_debate_is_two_calls_deep() {
+    let input = json!({ "enhanced": true });
+    let rules = rules_at(&Modes, Depth::Quick, input, QUESTION);
+    let rules: Rules = serde_json::from_value(rules).unwrap();
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let (model, journal) = (Scripted::new(unanimous), Arc::<MemoryJournal>::default());
+    let deps = deps_for(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
+    assert_eq!(longest_chain(&Modes, setup, deps).await, 2);
+    assert_eq!(contributions(&model).len(), 3);
 }

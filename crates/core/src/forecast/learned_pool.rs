@@ -1,0 +1,326 @@
+//! A pool of forecasts that learns whom to follow and how strongly (B-09).
+//!
+//! Each seat's skill is the mean difference of its Brier score to that of its panel on the same question, so hard questions
+//! do no harm. How strongly skill counts (the slope) and how far the pool moves away from even odds (the factor) are learned
+//! from what each combination would have said before an outcome was known. Without history the pool is the mean of the
+//! log-odds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::distribution::Distribution;
+use super::pooling::{PoolError, common_outcomes};
+use super::scoring::brier;
+use crate::spread::{mean, real};
+
+/// Probabilities are at least this, and at most 1 minus this with two outcomes.
+const FLOOR: f64 = 0.01;
+/// The number of questions that count for a skill of 0.
+const PRIOR_QUESTIONS: f64 = 30.0;
+/// 0 ignores skill; 160 nearly follows the best seat.
+const SLOPES: [f64; 5] = [0.0, 20.0, 40.0, 80.0, 160.0];
+/// With their prior, whose mean is 1.
+const FACTORS: [(f64, f64); 3] = [
+    (3.0 / 4.0, 4.0 / 14.0),
+    (1.0, 7.0 / 14.0),
+    (4.0 / 3.0, 3.0 / 14.0),
+];
+/// The share of the prior that returns with each outcome, so that a rule that was wrong for years can come back.
+const SHARE: f64 = 0.01;
+
+/// Who made a forecast.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// For example the model.
+    pub agent: String,
+    /// For example the role.
+    pub group: Option<String>,
+}
+
+/// A seat's part in a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Weight {
+    /// All weights together are 1.
+    pub weight: f64,
+    /// The expected difference of its Brier score to the panel's; negative is better.
+    pub skill: f64,
+    /// The number of resolved forecasts of the agent.
+    pub questions: usize,
+}
+
+/// Everything learned from resolved questions. All of it is sums, so replaying the same questions gives the same state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearnedPool {
+    agents: BTreeMap<String, Mean>,
+    groups: BTreeMap<String, Mean>,
+    in_domains: BTreeMap<(String, String), Mean>,
+    domains: BTreeSet<String>,
+    posterior: Posterior,
+}
+
+/// A mean that is shrunk towards 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn shrunk(self) -> f64 {
+        self.sum / (real(self.count) + PRIOR_QUESTIONS)
+    }
+
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+}
+
+/// The probability of each slope and factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Posterior([[f64; FACTORS.len()]; SLOPES.len()]);
+
+impl Default for Posterior {
+    fn default() -> Self {
+        Self([FACTORS.map(|(_, prior)| prior / real(SLOPES.len())); SLOPES.len()])
+    }
+}
+
+impl Posterior {
+    fn of_slope(&self, slope: usize) -> f64 {
+        self.0[slope].iter().sum()
+    }
+
+    fn of_factor(&self, factor: usize) -> f64 {
+        self.0.iter().map(|row| row[factor]).sum()
+    }
+
+    /// Normalised, with a share of the prior.
+    fn renewed(mut self) -> Self {
+        let total: f64 = self.0.iter().flatten().sum();
+        let prior = Self::default();
+        for (row, prior) in self.0.iter_mut().zip(prior.0) {
+            for (value, prior) in row.iter_mut().zip(prior) {
+                *value = (1.0 - SHARE) * *value / total + SHARE * prior;
+            }
+        }
+        self
+    }
+}
+
+impl LearnedPool {
+    /// The pooled distribution of a question in a domain.
+    pub fn pool(
+        &self,
+        seats: &[(&Seat, &Distribution)],
+        domain: Option<&str>,
+    ) -> Result<Distribution, PoolError> {
+        let logs = logs(seats)?;
+        let weights = self.weights(seats.iter().map(|(seat, _)| *seat), domain);
+        let weights: Vec<f64> = weights.iter().map(|weight| weight.weight).collect();
+        Ok(combined(&logs, &weights, self.factor()))
+    }
+
+    /// The weights of these seats in a domain.
+    pub fn weights<'a>(
+        &self,
+        seats: impl IntoIterator<Item = &'a Seat>,
+        domain: Option<&str>,
+    ) -> Vec<Weight> {
+        let seats: Vec<&Seat> = seats.into_iter().collect();
+        let skills = self.skills(&seats, domain);
+        let mut weights: Vec<Weight> = seats
+            .iter()
+            .zip(&skills)
+            .map(|(seat, skill)| Weight {
+                weight: 0.0,
+                skill: *skill,
+                questions: self.agents.get(&seat.agent).map_or(0, |own| own.count),
+            })
+            .collect();
+        for (index, slope) in SLOPES.into_iter().enumerate() {
+            let share = self.posterior.of_slope(index);
+            for (weight, own) in weights.iter_mut().zip(weights_at(slope, &skills)) {
+                weight.weight += share * own;
+            }
+        }
+        weights
+    }
+
+    /// How far the pool moves away from even odds: 1 is the mean of the log-odds.
+    pub fn factor(&self) -> f64 {
+        let factors = FACTORS.iter().enumerate();
+        factors
+            .map(|(index, (factor, _))| self.posterior.of_factor(index) * factor)
+            .sum()
+    }
+
+    /// The probability that each slope is the best, the weakest first.
+    pub fn slopes(&self) -> [(f64, f64); SLOPES.len()] {
+        std::array::from_fn(|index| (SLOPES[index], self.posterior.of_slope(index)))
+    }
+
+    /// Learns the outcome of a question. Questions are resolved in the order in which their outcomes became known.
+    pub fn resolve(
+        &mut self,
+        seats: &[(&Seat, &Distribution)],
+        domain: Option<&str>,
+        outcome: usize,
+    ) -> Result<(), PoolError> {
+        let logs = logs(seats)?;
+        let scores: Option<Vec<f64>> = seats
+            .iter()
+            .map(|(_, forecast)| brier(forecast, outcome))
+            .collect();
+        let scores = scores.ok_or(PoolError::DifferentOutcomes)?;
+        self.learn_slope_and_factor(&logs, seats, domain, outcome);
+        let panel = mean(&scores).ok_or(PoolError::Empty)?;
+        if scores.len() > 1 {
+            let names: Vec<&Seat> = seats.iter().map(|(seat, _)| *seat).collect();
+            let skills: Vec<(f64, f64)> = names.iter().map(|seat| self.skill_of(seat)).collect();
+            for ((seat, score), (agent, group)) in names.iter().zip(scores).zip(skills) {
+                self.learn_skill(seat, domain, score - panel, (agent, group));
+            }
+        }
+        self.domains.extend(domain.map(str::to_owned));
+        Ok(())
+    }
+
+    fn learn_slope_and_factor(
+        &mut self,
+        logs: &[Vec<f64>],
+        seats: &[(&Seat, &Distribution)],
+        domain: Option<&str>,
+        outcome: usize,
+    ) {
+        let names: Vec<&Seat> = seats.iter().map(|(seat, _)| *seat).collect();
+        let skills = self.skills(&names, domain);
+        for (slope, row) in SLOPES.into_iter().zip(&mut self.posterior.0) {
+            let weights = weights_at(slope, &skills);
+            for ((factor, _), value) in FACTORS.into_iter().zip(row) {
+                let said = combined(logs, &weights, factor);
+                *value *= said
+                    .get(outcome)
+                    .unwrap_or_default()
+                    .clamp(FLOOR, 1.0 - FLOOR);
+            }
+        }
+        self.posterior = self.posterior.renewed();
+    }
+
+    /// `difference` is that of the Brier scores; `known` is what agent and group explain of it.
+    fn learn_skill(
+        &mut self,
+        seat: &Seat,
+        domain: Option<&str>,
+        difference: f64,
+        (agent, group): (f64, f64),
+    ) {
+        if let Some(name) = &seat.group {
+            self.groups.entry(name.clone()).or_default().add(difference);
+        }
+        let own = self.agents.entry(seat.agent.clone()).or_default();
+        own.add(difference - group);
+        if let Some(domain) = domain {
+            let key = (seat.agent.clone(), domain.to_owned());
+            let own = self.in_domains.entry(key).or_default();
+            own.add(difference - group - agent);
+        }
+    }
+
+    fn skills(&self, seats: &[&Seat], domain: Option<&str>) -> Vec<f64> {
+        // With a single domain, its effect is that of the agent.
+        let domain = domain.filter(|_| self.domains.len() > 1);
+        let skills = seats.iter().map(|seat| {
+            let (agent, group) = self.skill_of(seat);
+            let here = domain.map_or(0.0, |domain| {
+                let key = (seat.agent.clone(), domain.to_owned());
+                self.in_domains.get(&key).map_or(0.0, |own| own.shrunk())
+            });
+            agent + group + here
+        });
+        skills.collect()
+    }
+
+    /// Of the agent and of the group.
+    fn skill_of(&self, seat: &Seat) -> (f64, f64) {
+        let shrunk = |own: Option<&Mean>| own.map_or(0.0, |own| own.shrunk());
+        let group = seat.group.as_ref().and_then(|name| self.groups.get(name));
+        (shrunk(self.agents.get(&seat.agent)), shrunk(group))
+    }
+}
+
+fn weights_at(slope: f64, skills: &[f64]) -> Vec<f64> {
+    let best = skills.iter().copied().fold(f64::INFINITY, f64::min);
+    let powers: Vec<f64> = skills
+        .iter()
+        .map(|skill| (-slope * (skill - best)).exp())
+        .collect();
+    let total: f64 = powers.iter().sum();
+    powers.into_iter().map(|power| power / total).collect()
+}
+
+/// The logarithms of the probabilities, which are at least [`FLOOR`].
+fn logs(seats: &[(&Seat, &Distribution)]) -> Result<Vec<Vec<f64>>, PoolError> {
+    let forecasts: Vec<&Distribution> = seats.iter().map(|(_, forecast)| *forecast).collect();
+    common_outcomes(&forecasts)?;
+    let logs = forecasts.iter().map(|forecast| {
+        let values = floored(forecast.values());
+        values.into_iter().map(f64::ln).collect()
+    });
+    Ok(logs.collect())
+}
+
+/// Raises small probabilities to [`FLOOR`] and scales the others so that the sum stays 1. With more than `1 / FLOOR` outcomes
+/// that is impossible; then all become equal.
+fn floored(values: &[f64]) -> Vec<f64> {
+    let mut is_raised = vec![false; values.len()];
+    loop {
+        let raised = is_raised.iter().filter(|raised| **raised).count();
+        let kept = values
+            .iter()
+            .zip(&is_raised)
+            .filter(|(_, raised)| !**raised);
+        let sum: f64 = kept.map(|(value, _)| value).sum();
+        let free = 1.0 - real(raised) * FLOOR;
+        if free <= 0.0 || sum <= 0.0 {
+            return vec![1.0 / real(values.len()); values.len()];
+        }
+        let scaled: Vec<f64> = values
+            .iter()
+            .zip(&is_raised)
+            .map(|(value, raised)| if *raised { FLOOR } else { value * free / sum })
+            .collect();
+        let mut is_done = true;
+        for (raised, value) in is_raised.iter_mut().zip(&scaled) {
+            if *value < FLOOR && !*raised {
+                (*raised, is_done) = (true, false);
+            }
+        }
+        if is_done {
+            return scaled;
+        }
+    }
+}
+
+/// ln p ∝ factor · Σ weight · ln p of the seat.
+fn combined(logs: &[Vec<f64>], weights: &[f64], factor: f64) -> Distribution {
+    let outcomes = logs.first().map_or(0, Vec::len);
+    let sums: Vec<f64> = (0..outcomes)
+        .map(|outcome| {
+            let parts = logs.iter().zip(weights);
+            factor
+                * parts
+                    .map(|(own, weight)| weight * own[outcome])
+                    .sum::<f64>()
+        })
+        .collect();
+    let greatest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Distribution::rescaled(sums.iter().map(|sum| (sum - greatest).exp()).collect())
+}
+
+#[cfg(test)]
+#[path = "learned_pool_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! What a debate will use, before it starts (B-13).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use roundtable_core::estimate::{Amounts, Ratios, SAMPLE};
+use roundtable_core::scale::Scale;
+use roundtable_engine::budget::Budget;
+use roundtable_engine::estimate::{Estimate, estimate, first_prompts};
+use roundtable_engine::event::Setup;
+use roundtable_engine::journal::MemoryJournal;
+use roundtable_engine::protocol::{AnyProtocol, SeatModels};
+use roundtable_engine::table::TableDeps;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::PreparedDebate;
+use crate::app_context::AppContext;
+use crate::clock::SystemClock;
+use crate::failure::{Failure, Fault};
+use crate::format::grouped;
+use crate::store::Store;
+
+/// The estimate of a request that is not started.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DebateEstimate {
+    pub protocol: String,
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// The ranges in one line.
+    pub text: String,
+    /// Where the width of the ranges comes from.
+    pub basis: String,
+    /// The model of each seat, as `provider:model`.
+    pub models: BTreeMap<String, String>,
+}
+
+impl DebateEstimate {
+    /// `None` if the debate cannot be estimated.
+    pub(crate) fn of(prepared: &PreparedDebate) -> Option<Self> {
+        let setup = &prepared.setup;
+        let estimate = setup.estimate?;
+        let seats = setup.seats.iter();
+        Some(Self {
+            protocol: setup.protocol.clone(),
+            text: estimate.to_text(),
+            basis: estimate.basis(),
+            estimate,
+            models: seats
+                .map(|seated| (seated.seat.name.clone(), seated.model.clone()))
+                .collect(),
+        })
+    }
+}
+
+/// Estimates a debate from its first prompts and from the estimates of earlier ones. Sends nothing.
+pub(super) async fn of_debate(
+    app: &AppContext,
+    store: &Store,
+    protocol: &dyn AnyProtocol,
+    setup: &Setup,
+    models: &SeatModels,
+) -> Result<Option<Estimate>, Failure> {
+    let Some(outline) = protocol.outline(setup) else {
+        return Ok(None);
+    };
+    let deps = TableDeps {
+        seat_models: models.clone(),
+        fast_model: None,
+        embedder: None,
+        scale: Scale::identity(),
+        prompts: app.prompts()?,
+        library: Arc::default(),
+        journal: Arc::new(MemoryJournal::default()),
+        clock: Arc::new(SystemClock),
+        cancel: CancellationToken::new(),
+    };
+    let prompts = first_prompts(protocol, setup, deps).await?;
+    let past = store
+        .past_estimates(protocol.name(), setup.depth, SAMPLE)
+        .await?;
+    let past = past
+        .iter()
+        .map(|past| (past.estimate.uncalibrated, past.used));
+    let ratios = Ratios::of(&past.collect::<Vec<_>>());
+    Ok(Some(estimate(&outline, setup, models, &prompts, &ratios)))
+}
+
+/// Refuses a cost limit that even the shortest course of the debate exceeds.
+pub(super) fn check_minimum(budget: &Budget, estimate: &Estimate) -> Result<(), Failure> {
+    let Amounts {
+        calls,
+        tokens,
+        cost: Some(least),
+        ..
+    } = estimate.least
+    else {
+        return Ok(());
+    };
+    match budget.max_cost {
+        Some(limit) if least > limit.dollars() => {
+            let message = format!(
+                "the cost limit of ${:.4} is too low: even the shortest course of this debate costs ${least:.4} ({calls} calls, {} \
+                 tokens). Raise --max-cost, or use --depth quick or a cheaper model",
+                limit.dollars(),
+                grouped_tokens(tokens),
+            );
+            Err(Failure::refused(vec![Fault::new(
+                "/budget/max_cost",
+                message,
+            )]))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number of tokens"
+)]
+fn grouped_tokens(tokens: f64) -> String {
+    grouped(tokens.max(0.0) as u64)
+}
