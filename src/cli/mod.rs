@@ -17,7 +17,6 @@ mod doctor;
 mod estimates;
 mod export;
 mod forecast;
-mod groups;
 mod init;
 mod input;
 mod judge;
@@ -112,7 +111,7 @@ enum Command {
     Resume(resume::Args),
     /// List debates, newest first
     List(list::Args),
-    /// Show a debate: the verdict, the rounds or everything
+    /// Show a debate: answer, report and cost
     Show(show::Args),
     /// Export debates as JSON, YAML, Markdown, HTML or training data
     Export(export::Args),
@@ -180,14 +179,12 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let parsed = groups::with_groups(Cli::command())
-        .try_get_matches()
-        .and_then(|matches| {
-            let (_, command) = matches.subcommand().unzip();
-            let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
-            let is_quiet = quiet.copied().unwrap_or_default();
-            Ok((Cli::from_arg_matches(&matches)?, is_quiet))
-        });
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let (_, command) = matches.subcommand().unzip();
+        let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
+        let is_quiet = quiet.copied().unwrap_or_default();
+        Ok((Cli::from_arg_matches(&matches)?, is_quiet))
+    });
     let (cli, is_quiet) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return usage::report(&error),
