@@ -4,6 +4,7 @@
 //! escaped or sanitised (C-12); every chart comes with its data as a table.
 
 mod blocks;
+mod card;
 mod chart;
 mod debate;
 mod html;
@@ -13,7 +14,7 @@ mod roles;
 pub(crate) mod test_support;
 
 pub(crate) use blocks::{Panel, all_panels, panel};
-pub(crate) use debate::{Debate, names_a_state, state_tone, state_word, title_of_round, turn};
+pub(crate) use debate::{Debate, names_a_state, open_turn, state_tone, state_word, title_of_round};
 pub(crate) use html::{Html, escape};
 pub(crate) use roles::Roles;
 

@@ -170,6 +170,9 @@ pub(crate) struct OutputMode {
     /// Print only the result
     #[arg(long, short)]
     pub quiet: bool,
+    /// Show every turn in full while the debate runs
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
     /// Print every event as it happens, one JSON object per line
     #[arg(long, conflicts_with = "json")]
     pub events: bool,

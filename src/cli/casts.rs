@@ -288,6 +288,7 @@ fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     let text = app.data.named(DataKind::Casts, "cast", from)?;
     let advice = "Set HOME, or write the file yourself and pass its path";
     let path = own_files::path(app, DataKind::Casts, &format!("{name}.toml"), advice)?;
+    own_files::check_is_not_built_in(DataKind::Casts, "cast", name)?;
     own_files::check_is_new(&path, "edit it, or choose another name")?;
     let mut document: toml_edit::DocumentMut = text
         .content

@@ -1,10 +1,14 @@
 //! Live view of a debate: who is thinking, streamed text, progress, cost, and the answer. Animated on a terminal, plain
 //! lines elsewhere.
 
+pub(super) mod argument;
 mod blocks;
+pub(super) mod card;
 mod convergence;
 pub(super) mod document;
+mod live;
 mod markdown;
+mod result;
 mod status;
 pub(crate) mod summary;
 pub(super) mod wrap;
@@ -15,34 +19,38 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_core::characters::escape_json;
-use roundtable_engine::budget::Budget;
 use roundtable_engine::envelope::Envelopes;
-use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State, position};
+use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, position};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::remarks::plain_reason;
+use roundtable_engine::report::Verdict;
 use roundtable_engine::table::Notice;
 use roundtable_engine::tokens;
 use roundtable_engine::totals::Sum;
-use roundtable_engine::transcript::{Outcome, Planned, Transcript, capital};
+use roundtable_engine::transcript::{Planned, Transcript, capital};
 
 use super::args::OutputMode;
-use super::decision_prompt;
-use super::output::{self, BOLD, QUIET, WARN, painted, short_id};
+use super::output::{self, BOLD, QUIET, WARN, painted};
 use super::run::Person;
 use super::stdin_lines::is_interactive;
-use super::stored_debate::StoredDebate;
 use crate::embedded;
-use crate::failure::Failure;
 use crate::format::counted;
 use crate::render::Roles;
-use crate::setup::limits::UsedUp;
 use blocks::RenderOptions;
+use live::{ActiveSeat, LiveBlock, LiveView};
 use markdown::MarkdownStream;
+pub(crate) use result::show_result;
 
 pub(crate) struct Display {
     mode: OutputMode,
     is_terminal: bool,
+    /// A terminal on which one block is redrawn in place, instead of all turns.
+    is_live: bool,
+    live: LiveBlock,
+    question: String,
+    /// With the current draft.
+    verdict: Option<Verdict>,
     /// Whether the user may type: echoed input would break the redrawing of a spinner.
     may_type: bool,
     roles: Roles,
@@ -76,8 +84,28 @@ struct RunningStep {
     is_alone: bool,
     /// When its first text came.
     writing_since: Option<Instant>,
+    /// The end of its text so far.
+    tail: String,
+    /// Why it is asked again.
+    retry: Option<String>,
     /// Estimated from its text so far.
     tokens: u64,
+}
+
+/// Bytes of a text that are kept for the live view.
+const TAIL: usize = 400;
+
+impl RunningStep {
+    fn write(&mut self, text: &str) {
+        self.writing_since.get_or_insert_with(Instant::now);
+        self.tokens += tokens::estimate(text);
+        self.retry = None;
+        self.tail.push_str(text);
+        if self.tail.len() > 2 * TAIL {
+            let start = self.tail.ceil_char_boundary(self.tail.len() - TAIL);
+            self.tail.drain(..start);
+        }
+    }
 }
 
 /// The step whose text is being streamed.
@@ -89,6 +117,8 @@ struct Streaming {
 impl Display {
     pub(crate) fn new(mode: &OutputMode, setup: &Setup, id: &str, person: Person) -> Self {
         let is_terminal = output::stderr_is_terminal() && !mode.quiet;
+        // Typed text and events on the same terminal would break the redrawing.
+        let is_live = is_terminal && !mode.verbose && !mode.events && person == Person::Watches;
         // The table wrote this entry before the display could listen.
         let opened = Entry {
             seq: 0,
@@ -99,6 +129,10 @@ impl Display {
         let display = Self {
             mode: mode.clone(),
             is_terminal,
+            is_live,
+            live: LiveBlock::default(),
+            question: setup.question.clone(),
+            verdict: None,
             may_type: person == Person::Speaks,
             roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
             planned: Planned::of(setup),
@@ -120,7 +154,9 @@ impl Display {
                 output::line(&line);
             }
         }
-        if !mode.quiet {
+        if is_live {
+            output::note(&painted(QUIET, &seat_models(setup)));
+        } else if !mode.quiet {
             output::note(&format!(
                 "\n{}\n{}",
                 painted(BOLD, &output::harmless(&setup.question)),
@@ -176,6 +212,9 @@ impl Display {
         if self.mode.quiet {
             return;
         }
+        if self.is_live {
+            return self.show_live(&notice.event);
+        }
         match &notice.event {
             Event::Said(words) => self.said(&words.text),
             Event::RoundStarted { round, name } => self.round_started(*round, name),
@@ -212,6 +251,98 @@ impl Display {
         }
     }
 
+    /// Keeps the block up to date; nothing is printed above it but what a person said.
+    fn show_live(&mut self, event: &Event) {
+        match event {
+            Event::RoundStarted { round, name } => {
+                self.round_names.insert(*round, name.clone());
+            }
+            Event::StepStarted {
+                step,
+                seat,
+                round,
+                model,
+            } => self.add_running(step, seat, *round, model),
+            Event::Chunk { step, text, .. } => {
+                if let Some(running) = self.running.iter_mut().find(|one| one.step == *step) {
+                    running.write(text);
+                }
+                if !self.live.is_due() {
+                    return;
+                }
+            }
+            Event::StepRestarted { step, reason } => {
+                if let Some(running) = self.running.iter_mut().find(|one| one.step == *step) {
+                    running.retry = Some(plain_reason(reason));
+                    running.tail.clear();
+                }
+            }
+            Event::StepFinished(step) => drop(self.take_running(&step.call.step)),
+            Event::StepFailed(step) => drop(self.take_running(&step.call.step)),
+            Event::Said(words) => {
+                let text = output::harmless(&words.text);
+                let line = format!("{} {text}", painted(BOLD, "You:"));
+                self.live.suspend(|| output::note(&line));
+            }
+            Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
+                return self.live.clear();
+            }
+            _ => {}
+        }
+        if let Event::StepFinished(_) | Event::StepFailed(_) | Event::Noted { .. } = event {
+            self.verdict = protocols::report(&self.entries).verdict;
+        }
+        self.draw_live();
+    }
+
+    fn draw_live(&mut self) {
+        let status = self.live_status();
+        let view = LiveView {
+            question: &self.question,
+            verdict: self.verdict.as_ref(),
+            seats: self
+                .running
+                .iter()
+                .map(|running| ActiveSeat {
+                    seat: &running.seat,
+                    tail: &running.tail,
+                    retry: running.retry.as_deref(),
+                })
+                .collect(),
+            roles: &self.roles,
+        };
+        self.live.draw(&view, &status);
+    }
+
+    /// `●●○ round 2 of 3 · 3,210 tokens · $0.0021 · 34 tokens/s`
+    fn live_status(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.running.last().map(|running| self.position_of(running)));
+        let tokens = self.sum.usage.total();
+        if tokens > 0 {
+            parts.push(format!("{} tokens", output::grouped(tokens)));
+        }
+        if self.sum.calls > 0 {
+            parts.extend(output::cost(self.sum.cost, tokens));
+        }
+        let since = self.running.iter().filter_map(|one| one.writing_since);
+        let written: u64 = self.running.iter().map(|running| running.tokens).sum();
+        let time = since.min().map(|since| since.elapsed());
+        // Before that it is too inexact.
+        let time = time.filter(|time| *time >= Duration::from_secs(1));
+        parts.extend(time.and_then(|time| status::tokens_per_second(written, time)));
+        parts.join(" · ")
+    }
+
+    fn position_of(&self, running: &RunningStep) -> String {
+        if running.step.starts_with(&format!("r{}/", running.round)) {
+            let name = self.round_names.get(&running.round);
+            status::timeline(running.round, name.map_or("", String::as_str), self.planned)
+        } else {
+            "after the rounds".to_owned()
+        }
+    }
+
     /// On a terminal, the user has just typed it.
     fn said(&mut self, text: &str) {
         self.end_open_line();
@@ -245,6 +376,11 @@ impl Display {
         if !self.has_open_line {
             self.close();
         }
+        self.add_running(step, seat, round, model);
+        self.start_spinner();
+    }
+
+    fn add_running(&mut self, step: &str, seat: &str, round: u32, model: &str) {
         for other in &mut self.running {
             other.is_alone = false;
         }
@@ -255,9 +391,10 @@ impl Display {
             model: model.to_owned(),
             is_alone: self.running.is_empty(),
             writing_since: None,
+            tail: String::new(),
+            retry: None,
             tokens: 0,
         });
-        self.start_spinner();
     }
 
     /// Prints seat, round and model, once for each step.
@@ -265,12 +402,7 @@ impl Display {
         if self.headed_step.as_deref() == Some(&running.step) {
             return;
         }
-        let position = if running.step.starts_with(&format!("r{}/", running.round)) {
-            let name = self.round_names.get(&running.round);
-            status::timeline(running.round, name.map_or("", String::as_str), self.planned)
-        } else {
-            "after the rounds".to_owned()
-        };
+        let position = self.position_of(running);
         output::note(&format!(
             "\n{} {}",
             output::seat(&self.roles, &running.seat),
@@ -377,8 +509,7 @@ impl Display {
             return;
         }
         if let Some(running) = self.running.iter_mut().find(|one| one.step == step) {
-            running.writing_since.get_or_insert_with(Instant::now);
-            running.tokens += tokens::estimate(text);
+            running.write(text);
             if embedded::name_of(&running.model).is_some() && self.spinner.is_some() {
                 self.start_spinner();
             }
@@ -480,95 +611,13 @@ impl Display {
 
     /// Removes the spinner and ends a streamed line.
     pub(crate) fn close(&mut self) {
+        self.live.clear();
         self.stop_spinner();
         if let Some(mut streaming) = self.streaming.take() {
             output::stream(&streaming.markdown.end());
         }
         self.end_open_line();
     }
-
-    /// Prints the result and the next commands. `budget` has the limits that held.
-    pub(crate) fn show_result(
-        &self,
-        stored: &StoredDebate,
-        budget: Budget,
-        configured: Budget,
-    ) -> Result<(), Failure> {
-        show_result(&self.mode, stored)?;
-        let transcript = &stored.transcript;
-        if self.mode.quiet || transcript.state == State::Waiting {
-            return Ok(());
-        }
-        output::note("");
-        for command in next_commands(stored, budget, configured) {
-            output::note(&format!("  {command}"));
-        }
-        Ok(())
-    }
-}
-
-/// What to do with a result: continue it if that helps, read it, keep it.
-fn next_commands(stored: &StoredDebate, budget: Budget, configured: Budget) -> Vec<String> {
-    let transcript = &stored.transcript;
-    let id = short_id(&transcript.id);
-    let resume = format!("roundtable resume {id}");
-    let show = format!("roundtable show {id}");
-    let mut commands = match transcript.state {
-        State::Partial if transcript.ran_out() => {
-            let used_up = UsedUp::nearest(stored.entries(), budget, configured);
-            used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id))
-        }
-        State::Partial if !has_failed_steps(transcript) => Vec::new(),
-        State::Partial | State::Failed => vec![format!("{resume}    retries the failed steps")],
-        State::Interrupted | State::Cancelled | State::Running => vec![resume],
-        State::Complete | State::Waiting | State::Queued => Vec::new(),
-    };
-    commands.push(format!("{show} · {show} --transcript"));
-    if let State::Complete | State::Partial = transcript.state {
-        commands.push(format!(
-            "roundtable export {id} --format md · roundtable rate {id} 8"
-        ));
-    }
-    commands
-}
-
-fn has_failed_steps(transcript: &Transcript) -> bool {
-    let turns = &mut transcript.turns();
-    turns.any(|turn| matches!(turn.outcome, Outcome::Absent { .. }))
-}
-
-/// Prints the result of a debate: the answer or the record on standard output, a few lines about it on standard error.
-pub(crate) fn show_result(mode: &OutputMode, stored: &StoredDebate) -> Result<(), Failure> {
-    let transcript = &stored.transcript;
-    let answer = stored.report.answer.as_ref();
-    if mode.json {
-        output::json(&stored.record())?;
-    } else if let Some(answer) = answer
-        // With --events the last event was the answer.
-        && !mode.events
-    {
-        if !mode.quiet && output::stdout_is_terminal() {
-            output::line(&format!("\n{}\n", painted(BOLD, "Answer")));
-        }
-        output::answer(answer)?;
-    }
-    if let Some(query) = &transcript.waiting_for {
-        output::note(&format!(
-            "\n{}",
-            decision_prompt::instructions(query, &transcript.id)
-        ));
-    } else if !mode.quiet {
-        output::note("");
-        for line in summary::footer(stored) {
-            output::note(&line);
-        }
-    } else if answer.is_none() {
-        // Without an answer, the reason is the result.
-        if let Some(line) = summary::incomplete(stored, summary::Telling::First) {
-            output::note(&line);
-        }
-    }
-    Ok(())
 }
 
 fn seat_models(setup: &Setup) -> String {

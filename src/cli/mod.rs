@@ -27,6 +27,7 @@ mod models;
 mod modes;
 mod output;
 mod own_files;
+mod pager;
 mod panel;
 mod pool;
 mod post_mortem;

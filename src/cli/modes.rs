@@ -118,6 +118,7 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
         origin: Origin::File(target.clone()),
         content: content.clone(),
     })?;
+    own_files::check_is_not_built_in(DataKind::Modes, "mode", name)?;
     own_files::check_is_new(&target, "edit it, or choose another name")?;
     own_files::write(&target, &content)?;
     output::note(&format!(

@@ -155,12 +155,16 @@ pub(crate) fn markdown(text: &str) {
 
 /// Like [`markdown`], for a result that must not be lost.
 pub(crate) fn answer(text: &str) -> Result<(), Failure> {
+    write_all(&format!("{}\n", rendered_answer(text)))
+}
+
+/// Markdown for standard output: rendered on a terminal, unchanged elsewhere.
+pub(crate) fn rendered_answer(text: &str) -> String {
     let text = harmless(text);
     if stdout_is_terminal() {
-        let rendered = document::render(&compact(&text), width().min(100));
-        write_all(&format!("{rendered}\n"))
+        document::render(&compact(&text), width().min(100))
     } else {
-        write_all(&format!("{text}\n"))
+        text
     }
 }
 

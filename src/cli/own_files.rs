@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use roundtable_engine::data::{DataKind, Origin};
+use roundtable_engine::data::{Data, DataKind, Origin};
 
 use crate::app_context::AppContext;
 use crate::failure::Failure;
@@ -28,6 +28,20 @@ pub(super) fn check_is_new(path: &Path, advice: &str) -> Result<(), Failure> {
     if path.exists() {
         let path = path.display();
         return Err(Failure::usage(format!("{path} already exists: {advice}")));
+    }
+    Ok(())
+}
+
+/// Fails for the name of a built-in file, which a copy of another one would silently replace.
+pub(super) fn check_is_not_built_in(
+    kind: DataKind,
+    what: &'static str,
+    name: &str,
+) -> Result<(), Failure> {
+    if Data::built_in().named(kind, what, name).is_ok() {
+        return Err(Failure::usage(format!(
+            "'{name}' is a built-in {what}: choose another name"
+        )));
     }
     Ok(())
 }

@@ -1,25 +1,34 @@
-//! `roundtable show`
+//! `roundtable show`: a debate in three depths: verdict, argument, record.
 
 use std::process::ExitCode;
 
 use roundtable_engine::event::State;
+use roundtable_engine::protocols;
 
 use super::decision_prompt;
-use super::display::summary;
-use super::output::{self, short_id};
+use super::display::card::{AnswerPart, card};
+use super::display::{argument, summary};
+use super::output::{self, BOLD, painted, short_id};
+use super::pager;
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Show a debate: answer, report and cost
+/// Show a debate: the verdict, the rounds or everything
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  roundtable show last --transcript")]
+#[command(after_help = "Example:\n  roundtable show last --rounds")]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(default_value = "last")]
     id: String,
-    /// Print every turn, round by round
+    /// Show the argument: round by round, a few lines per turn
     #[arg(long)]
+    rounds: bool,
+    /// Show the full record: every turn, tables, measures and usage
+    #[arg(long, conflicts_with = "rounds")]
+    record: bool,
+    /// Print every turn, round by round, and the report
+    #[arg(long, hide = true, conflicts_with_all = ["rounds", "record"])]
     transcript: bool,
     /// Print the record as JSON
     #[arg(long)]
@@ -35,27 +44,68 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         output::json(&stored.record())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut text = if args.record || args.transcript {
+        record(&stored)
+    } else if args.rounds {
+        rounds(&stored)
+    } else {
+        verdict(&stored)
+    };
+    text.extend(next(&stored));
+    pager::print(&format!("{}\n", text.join("\n")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// With the answer in full.
+fn verdict(stored: &StoredDebate) -> Vec<String> {
+    match &stored.report.answer {
+        Some(answer) => card_of(stored, AnswerPart::Whole(&output::rendered_answer(answer))),
+        None => card_of(stored, AnswerPart::Short),
+    }
+}
+
+fn rounds(stored: &StoredDebate) -> Vec<String> {
+    let mut lines = card_of(stored, AnswerPart::Short);
+    lines.push(String::new());
+    let width = output::width().min(100);
+    lines.extend(argument::lines(&stored.transcript, width));
+    lines
+}
+
+fn card_of(stored: &StoredDebate, part: AnswerPart<'_>) -> Vec<String> {
     let transcript = &stored.transcript;
-    output::line(&format!(
-        "{}\n",
-        output::painted(output::BOLD, &output::harmless(&transcript.question))
-    ));
-    // Without an answer, what was said so far is what there is to show.
-    if args.transcript || stored.report.answer.is_none() {
-        summary::print_transcript(transcript);
-    }
+    let Some(verdict) = &stored.report.verdict else {
+        return Vec::new();
+    };
+    let title = protocols::title(&transcript.protocol);
+    let width = output::width().min(100);
+    card(verdict, &transcript.question, &title, part, width)
+}
+
+fn record(stored: &StoredDebate) -> Vec<String> {
+    let transcript = &stored.transcript;
+    let question = output::harmless(&transcript.question);
+    let mut lines = vec![painted(BOLD, &question), String::new()];
+    lines.extend(summary::transcript_lines(transcript));
     if let Some(answer) = &stored.report.answer {
-        output::line(&output::painted(output::BOLD, "Answer\n"));
-        output::answer(answer)?;
+        lines.push(painted(BOLD, "Answer\n"));
+        lines.push(output::rendered_answer(answer));
     }
-    for line in summary::full(&stored) {
-        output::line(&line);
-    }
+    lines.extend(summary::full(stored));
+    lines
+}
+
+/// What the debate needs to continue.
+fn next(stored: &StoredDebate) -> Option<String> {
+    let transcript = &stored.transcript;
     let id = short_id(&transcript.id);
     if let Some(query) = &transcript.waiting_for {
-        output::line(&format!("\n{}", decision_prompt::instructions(query, id)));
-    } else if let State::Interrupted | State::Cancelled | State::Failed = transcript.state {
-        output::line(&format!("Continue with:\n  roundtable resume {id}"));
+        return Some(format!("\n{}", decision_prompt::instructions(query, id)));
     }
-    Ok(ExitCode::SUCCESS)
+    match transcript.state {
+        State::Interrupted | State::Cancelled | State::Failed => {
+            Some(format!("Continue with:\n  roundtable resume {id}"))
+        }
+        _ => None,
+    }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use roundtable_engine::report::{
-    Align, Block, Card, Gauge, Place, Position, Report, Section, Table,
+    Align, Block, Card, Gauge, Place, Position, Report, Section, Table, Verdict,
 };
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 
@@ -34,7 +34,13 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
         transcript.state.name(),
         counted(rounds.count(), "round")
     );
-    if let Some(reason) = &transcript.reason {
+    if let Some(verdict) = &report.verdict {
+        write_verdict(&mut out, verdict);
+    }
+    if let Some(reason) = &transcript.reason
+        // Failures are in the verdict, in words.
+        && report.verdict.as_ref().is_none_or(|verdict| verdict.failures.is_empty())
+    {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
     }
     match &report.answer {
@@ -48,6 +54,48 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
     write_transcript(&mut out, transcript);
     write_section(&mut out, &usage(transcript));
     out
+}
+
+/// What happened to the answer, and how far to trust it.
+fn write_verdict(out: &mut String, verdict: &Verdict) {
+    let _ = writeln!(out, "## Verdict\n\n**{}**\n", inline(&verdict.badge.text));
+    if let Some(answer) = &verdict.answer {
+        if let Some(headline) = &answer.headline {
+            let _ = writeln!(out, "**{}**\n", inline(headline));
+        }
+        let _ = writeln!(out, "{}\n", inline(&answer.short));
+    }
+    let mut item = |name: &str, text: &str, reason: Option<&str>| {
+        let reason = reason.map_or_else(String::new, |reason| format!(": {}", inline(reason)));
+        let _ = writeln!(out, "- {name}: {}{reason}", inline(text));
+    };
+    for failure in &verdict.failures {
+        item("Failed", &failure.text, Some(&failure.reason));
+    }
+    if let Some(confidence) = &verdict.confidence {
+        item(
+            "Confidence",
+            &confidence.shown,
+            confidence.reason.as_deref(),
+        );
+    }
+    if let Some(changed) = &verdict.changed {
+        item("Change", &changed.text, None);
+    }
+    for dissent in &verdict.dissent {
+        let text = format!("{}: {}", dissent.title, dissent.position);
+        item("Dissent", &text, dissent.reason.as_deref());
+    }
+    for fact in &verdict.figures {
+        item(&inline(&fact.name), &fact.value, None);
+    }
+    for caveat in &verdict.caveats {
+        item("Caveat", caveat, None);
+    }
+    if let Some(ending) = &verdict.ending {
+        item("Ending", ending, None);
+    }
+    out.push('\n');
 }
 
 /// A report on several debates.

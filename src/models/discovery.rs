@@ -317,11 +317,11 @@ fn explicit_choices(config: &Config, preferences: &ModelPreferences) -> Discover
     let fast = ("fast", config.tiers.fast.as_ref());
     let choose = |(tier, own), (other_tier, other)| {
         let (model, why) = match (preferences.model.as_ref(), own, other) {
-            (Some(model), _, _) => (model, "--model names it".to_owned()),
-            (None, Some(model), _) => (model, format!("tiers.{tier} names it")),
+            (Some(model), _, _) => (model, "set by --model".to_owned()),
+            (None, Some(model), _) => (model, format!("set by tiers.{tier}")),
             (None, None, Some(model)) => (
                 model,
-                format!("tiers.{other_tier} names it and tiers.{tier} is not set"),
+                format!("set by tiers.{other_tier}; tiers.{tier} is not set"),
             ),
             (None, None, None) => return None,
         };

@@ -89,7 +89,7 @@ async fn c04_named_models_come_first_and_need_no_call() {
     .await;
     assert_eq!(["anthropic:a", "ollama:b"], chosen(&discovery));
     assert_eq!(
-        "tiers.deliberate names it",
+        "set by tiers.deliberate",
         discovery.deliberate.as_ref().unwrap().why
     );
     let wishes = ModelPreferences {

@@ -1,13 +1,16 @@
 //! A debate as HTML: the parts shared by the exported file and the debate page.
 
 use askama::Template;
+use roundtable_core::excerpt::excerpt;
 use roundtable_core::usage::Usage;
 use roundtable_engine::event::{Millis, Spent, State};
 use roundtable_engine::protocols;
+use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::report::{Place, Report};
 use roundtable_engine::transcript::{Item, Outcome, Round, Transcript, Turn, Voice};
 
 use super::blocks::{Panel, panels, tone_class};
+use super::card::CardView;
 use super::html::Html;
 use super::markdown;
 use super::roles::Roles;
@@ -27,7 +30,9 @@ pub(crate) struct Debate {
     pub is_over: bool,
     pub meta: Vec<String>,
     pub facts: Vec<Figure>,
-    pub answer: Option<Html>,
+    pub card: Option<CardView>,
+    /// Whether there is a final answer.
+    pub has_answer: bool,
     pub reason: Option<String>,
     pub main: Vec<Panel>,
     pub side: Vec<Panel>,
@@ -52,6 +57,8 @@ pub(crate) struct RoundView {
     pub summary: String,
     /// `done` or `current`
     pub progress: &'static str,
+    /// Whether seats spoke at the same time: they are shown side by side.
+    pub is_parallel: bool,
     pub turns: Vec<Html>,
 }
 
@@ -92,8 +99,9 @@ impl Debate {
             is_over: transcript.is_over(),
             meta: meta(transcript),
             facts: facts(report),
-            answer: report.answer.as_deref().map(markdown::html),
-            reason: reason(transcript),
+            has_answer: report.answer.is_some(),
+            card: report.verdict.as_ref().map(CardView::new),
+            reason: reason(transcript, report),
             main: panels(report, Place::Main, &roles),
             side: panels(report, Place::Side, &roles),
             rounds: rounds
@@ -133,10 +141,13 @@ impl RoundView {
             focus: round.focus.clone(),
             summary,
             progress,
+            is_parallel: is_parallel(round),
             turns: items
                 .into_iter()
                 .map(|item| match item {
-                    Item::Turn(item) => turn(item, roles),
+                    // In the round that is being played, texts stay where they streamed in.
+                    Item::Turn(item) if progress == "current" => open_turn(item, roles),
+                    Item::Turn(item) => turn(item, roles, Fold::Closed),
                     Item::Voice(item) => user_turn(item),
                 })
                 .collect(),
@@ -152,17 +163,35 @@ struct TurnView<'a> {
     class: String,
     title: &'a str,
     action: Option<&'a str>,
+    /// The turn in one line.
+    gist: String,
+    is_open: bool,
     usage: String,
     text: Option<Html>,
-    absent: Option<&'a str>,
+    absent: Option<String>,
     remarks: &'a [String],
 }
 
+/// Whether a turn shows its whole text or one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    Open,
+    Closed,
+}
+
+/// Length of a turn's line, in characters.
+const MAX_GIST: usize = 140;
+
+/// A turn that has just ended.
+pub(crate) fn open_turn(item: &Turn, roles: &Roles) -> Html {
+    turn(item, roles, Fold::Open)
+}
+
 /// A turn of the transcript.
-pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
+fn turn(turn: &Turn, roles: &Roles, fold: Fold) -> Html {
     let (text, absent, remarks) = match &turn.outcome {
         Outcome::Said { text, remarks } => (Some(markdown::html(text)), None, remarks.as_slice()),
-        Outcome::Absent { reason } => (None, Some(reason.as_str()), &[][..]),
+        Outcome::Absent { reason } => (None, Some(plain_reason(reason)), &[][..]),
     };
     Html::of(&TurnView {
         step: &turn.step,
@@ -170,6 +199,10 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
         class: roles.class(&turn.seat),
         title: &turn.title,
         action: action(&turn.step, &turn.seat),
+        gist: turn
+            .text()
+            .map_or_else(String::new, |text| excerpt(text, MAX_GIST)),
+        is_open: fold == Fold::Open,
         usage: turn_usage(turn.answered_by(), &turn.spent),
         text,
         absent,
@@ -199,9 +232,28 @@ fn user_turn(voice: &Voice) -> Html {
     })
 }
 
-/// The last part of the step, unless it only repeats the seat: `r1/proposer/propose` → `propose`
+/// What the step was for, unless that goes without saying.
 fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
-    step.rsplit('/').next().filter(|action| *action != seat)
+    let action = step.rsplit('/').next().filter(|action| *action != seat)?;
+    Some(match action {
+        "speak" | "argue" | "answer" => return None,
+        "propose" => "first answer",
+        "revise" => "revision",
+        "criticise" => "critique",
+        "synthesise" | "conclude" => "conclusion",
+        "mark" => "score",
+        "rank" => "ranking",
+        "vote" | "ballot" => "blind vote",
+        other => other,
+    })
+}
+
+/// Whether two turns overlap in time.
+fn is_parallel(round: &Round) -> bool {
+    round.turns.windows(2).any(|pair| match pair {
+        [first, second] => second.started_at < first.started_at + first.spent.latency_ms,
+        _ => false,
+    })
 }
 
 /// `lab:x · 412 tokens · 6.1 s`
@@ -269,8 +321,12 @@ fn meta(transcript: &Transcript) -> Vec<String> {
     parts
 }
 
-/// Why there is no complete result.
-fn reason(transcript: &Transcript) -> Option<String> {
+/// Why there is no complete result, if the verdict does not say it.
+fn reason(transcript: &Transcript, report: &Report) -> Option<String> {
+    let verdict = report.verdict.as_ref();
+    if verdict.is_some_and(|verdict| !verdict.failures.is_empty()) {
+        return None;
+    }
     let label = match transcript.state {
         State::Partial => "Partial result",
         State::Failed => "Failed",

@@ -10,8 +10,9 @@ use roundtable_engine::event::{
 };
 use roundtable_engine::model::Ability;
 use roundtable_engine::report::{
-    Bar, Block, Cell, Chart, Dot, DotRow, Fact, Line, Position, Report, Scale, Section, Table,
-    Threshold, Tone, Unit,
+    Badge, BadgeKind, Bar, Block, Cell, Chart, Dot, DotRow, Fact, Line, NextAction, Position,
+    Report, Scale, Section, Table, Threshold, Tone, Unit, Verdict, VerdictAnswer, VerdictChange,
+    VerdictConfidence, VerdictUsage,
 };
 use roundtable_engine::table::Budget;
 use roundtable_engine::transcript::Transcript;
@@ -172,7 +173,7 @@ pub(crate) fn transcript(entries: &[Entry]) -> Transcript {
 /// A report with all blocks, chart types and tones.
 pub(crate) fn report() -> Report {
     Report {
-        verdict: None,
+        verdict: Some(verdict()),
         answer: Some(
             "Use **REST** with an OpenAPI description for the first release, with one batched read endpoint.\n\n\
              ## Confidence: 7/10\n\nThe query patterns are measured on one month only."
@@ -414,5 +415,45 @@ pub(crate) fn bars() -> Chart {
                 None,
             ),
         ],
+    }
+}
+
+pub(crate) fn verdict() -> Verdict {
+    Verdict {
+        state: State::Complete,
+        badge: Badge::new(
+            BadgeKind::Challenged,
+            "Challenged: 4 objections, 4 settled",
+            Tone::Good,
+        ),
+        answer: Some(VerdictAnswer::new(
+            "Build it on REST, one aggregate endpoint per screen; review after two quarters. Permissions stay on routes, \
+             four shared screens carry 70% of the traffic, and a gateway can be added later.",
+        )),
+        confidence: Some(
+            VerdictConfidence::new(0.7, "7 of 10")
+                .because(Some("figures can be checked; the effort is a guess")),
+        ),
+        changed: Some(VerdictChange::new(
+            false,
+            "Refined: argues for 4 of 11 screens, with a switch condition",
+        )),
+        dissent: Vec::new(),
+        caveats: vec![
+            "mobile needs unknown until March".into(),
+            "staging log of one month".into(),
+        ],
+        figures: vec![Fact::new("Judge's score", "7.8 of 10")],
+        ending: Some("Stopped after round 3 of 5: the skeptic called it ready.".into()),
+        failures: Vec::new(),
+        rounds: 3,
+        usage: VerdictUsage {
+            calls: 8,
+            input_tokens: 10_380,
+            output_tokens: 1_000,
+            cost: None,
+            duration_ms: 10_000,
+        },
+        actions: vec![NextAction::Read],
     }
 }

@@ -494,7 +494,7 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
     if let Some(substitution) = found.substitution() {
         (progress.say)(&substitution);
     } else if let Some(choice) = &found.deliberate {
-        (progress.say)(&format!("Model: {} ({})", choice.model, choice.why));
+        (progress.say)(&format!("Using {} ({})", choice.model, choice.why));
     }
     if let Some(advice) = &found.advice {
         (progress.say)(advice);

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::forecast::replies;
-use crate::harness::{QUESTION, council_reply, enum_values, schema_name};
+use crate::harness::{Answer, QUESTION, council_reply, enum_values, schema_name};
 
 /// The four debate commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,4 +94,19 @@ pub(crate) fn reply(request: &Value) -> String {
         _ => council_reply(request, &|_: &str| 60.0),
     };
     reply.to_string()
+}
+
+/// A server's answer to a request of any protocol, panels included.
+pub(crate) fn any_reply(request: &Value, _: usize) -> Answer {
+    let positions = [
+        "Use a managed service",
+        "Run it yourself",
+        "It depends",
+        "Wait",
+    ];
+    Answer::Reply(if schema_name(request).starts_with("panel_") {
+        crate::panel::reply(request, positions)
+    } else {
+        reply(request)
+    })
 }

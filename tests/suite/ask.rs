@@ -217,7 +217,7 @@ fn c04_the_configured_tier_is_used_and_explained() {
     let server = Server::good();
     let home = Home::configured(&server.url(), "\n[tiers]\ndeliberate = \"lab:big\"\n");
     let run = home.run(&["ask", QUESTION]);
-    run.expect(0, &["Model: lab:big"]);
+    run.expect(0, &["Using lab:big"]);
     assert!(
         server
             .heard()

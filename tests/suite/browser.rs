@@ -113,11 +113,15 @@ async fn visible_text(browser: &Browser) -> Vec<String> {
         "#key-figures",
         "#timeline",
         "#outcome",
-        "#transcript",
         "#sidebar",
     ] {
         parts.push(browser.text(part).await);
     }
+    // Turns that streamed in stay open; after a reload they are folded.
+    let transcript =
+        "return document.getElementById('transcript').textContent.replace(/\\s+/g, ' ')";
+    let transcript = browser.run(transcript, Vec::new()).await;
+    parts.push(transcript.as_str().unwrap().to_owned());
     parts
 }
 
@@ -348,26 +352,101 @@ async fn pages_fit_a_phone() {
     browser.close().await;
 }
 
-/// P-11: the first viewport of a finished debate has its answer, on a phone and on a desktop.
+/// P-11, C-22: the first viewport of a debate of every protocol has the verdict: what happened to the answer, and the answer.
 #[tokio::test]
-async fn p11_the_first_viewport_holds_the_answer() {
-    let server = Server::good();
+async fn p11_the_first_viewport_holds_the_verdict() {
+    let server = Server::start(crate::all_protocols::any_reply);
     let home = Home::with_model(&server);
-    home.ask(&[]).expect(0, &[]);
-    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    home.write("post.md", crate::all_protocols::POST);
+    let kinds: [&[&str]; 6] = [
+        &["ask", QUESTION],
+        &["debate", QUESTION, "--seats", "3"],
+        &["debate", QUESTION, "--seats", "3", "--enhanced"],
+        &[
+            "forecast",
+            "Will it open?",
+            "--outcome",
+            "Yes",
+            "--outcome",
+            "No",
+        ],
+        &["judge", "post.md"],
+        &["panel", QUESTION],
+    ];
+    for kind in kinds {
+        home.run(&[kind, &["--quiet"]].concat()).expect(0, &[]);
+    }
     let served = Serving::start(&home, &[]);
-    for size in [PHONE, DESKTOP] {
+    for size in [PHONE, (1440, 900)] {
         let browser = Browser::open(size).await;
-        browser
-            .visit(&url(&served, &format!("/debates/{id}")))
-            .await;
-        browser.find("#answer").await;
-        let script = "const prose = document.querySelector('#answer .prose > *').getBoundingClientRect(); \
-                      return [scrollY, prose.top >= 0 && prose.bottom <= innerHeight]";
-        let seen = browser.run(script, Vec::new()).await;
-        assert_eq!(seen, json!([0, true]), "{size:?}");
+        for debate in home.list() {
+            let id = debate["id"].as_str().unwrap();
+            browser
+                .visit(&url(&served, &format!("/debates/{id}")))
+                .await;
+            browser.find("#answer").await;
+            let script = "const inside = (part) => { const box = document.querySelector(part).getBoundingClientRect(); \
+                          return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight; }; \
+                          return [scrollY, inside('#answer .badge'), inside('#answer .short')]";
+            let seen = browser.run(script, Vec::new()).await;
+            assert_eq!(seen, json!([0, true, true]), "{size:?}: {debate}");
+            let folded = "return document.documentElement.scrollHeight";
+            let height = browser.run(folded, Vec::new()).await.as_u64().unwrap();
+            assert!(height < 8_000, "{height} px: {debate}");
+        }
         browser.close().await;
     }
+}
+
+/// C-22: an answer that nobody attacked looks and reads different from one that survived.
+#[tokio::test]
+async fn c22_an_unchallenged_answer_cannot_be_mistaken() {
+    let server = Server::start(|request, before| match schema_name(request).as_str() {
+        "critique" => Answer::Reply("I like it.".into()),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with_model(&server);
+    home.ask(&["--quiet"]).expect(3, &[]);
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::open(DESKTOP).await;
+    browser.visit(&url(&served, "/debates")).await;
+    browser.click(".list .title").await;
+    let card = browser.text("#answer.unchallenged.bad").await;
+    for words in [
+        "Unchallenged answer",
+        "Not challenged: the skeptic did not answer",
+        "Skeptic gave no answer in rounds 1 and 2",
+    ] {
+        assert!(card.contains(words), "'{words}' is not in {card}");
+    }
+    assert!(
+        browser
+            .text("#key-figures")
+            .await
+            .contains("Not challenged")
+    );
+    assert!(!card.contains("r1/skeptic"), "{card}");
+    browser.close().await;
+}
+
+/// Every turn and every part of the record has an address, which opens what it is folded in.
+#[tokio::test]
+async fn every_piece_of_the_record_has_an_address() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::open(DESKTOP).await;
+    browser
+        .visit(&url(&served, &format!("/debates/{id}")))
+        .await;
+    let is_open = "return document.getElementById('record').open";
+    assert_eq!(browser.run(is_open, Vec::new()).await, json!(false));
+    browser
+        .visit(&url(&served, &format!("/debates/{id}#ending")))
+        .await;
+    browser.until("the record is open", is_open).await;
+    browser.close().await;
 }
 
 async fn fits(browser: &Browser, page: &str) {

@@ -191,6 +191,8 @@ fn m01_modes_are_listed_shown_checked_and_created() {
         .expect(0, &["as a copy of 'collaborative'"]);
     home.run(&["modes", "new", "mine"])
         .expect(2, &["already exists"]);
+    home.run(&["modes", "new", "delphi"])
+        .expect(2, &["'delphi' is a built-in mode"]);
     let run = debate(&home, &["--mode", "mine", "--json"]);
     run.expect(0, &[]);
     assert_eq!(run.json()["mode"], "mine");

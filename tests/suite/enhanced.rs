@@ -412,7 +412,7 @@ fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
     let record = home.run(&["record", "last", "--format", "json"]).json();
     let questions = record["debate_record"]["required_questions"].to_string();
     assert!(questions.contains(question), "{questions}");
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     shown.expect(0, &[]);
     assert!(shown.out.contains("Lessons applied"), "{}", shown.out);
 

@@ -161,7 +161,7 @@ fn c04_every_command_seats_three_families() {
                 "{asked:?}"
             );
         }
-        let shown = home.run(&["show", "last"]);
+        let shown = home.run(&["show", "last", "--record"]);
         assert!(
             flat(&shown.out).contains("3 model families: claude ("),
             "{}",
@@ -235,7 +235,7 @@ fn b11_with_one_provider_the_result_says_that_all_share_a_family() {
         .map(|request| request["model"].to_string())
         .collect();
     assert_eq!(models.len(), 1, "{models:?}");
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     assert!(
         flat(&shown.out).contains("All seats share one model family"),
         "{}",

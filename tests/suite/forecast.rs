@@ -134,7 +134,7 @@ fn c14_a_forecast_is_shown_and_exported() {
         &["The debate kept the likeliest outcome", "Likeliest Yes 65%"],
     );
     assert!(run.out.contains("probably"), "{}", run.out);
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     for words in [
         "Disagreements",
         "A wet spring",

@@ -78,7 +78,7 @@ fn a_model_is_tested_once_and_added_to_the_file() {
     assert_eq!(text(file(&home)), format!("{before}{TIERS}"));
     let mut models = home.command(&["models", "--json"]);
     let models = finished(models.env("OPENAI_API_KEY", KEY).output().unwrap()).json();
-    assert_eq!(models["deliberate"]["why"], "tiers.deliberate names it");
+    assert_eq!(models["deliberate"]["why"], "set by tiers.deliberate");
 }
 
 #[test]

@@ -149,6 +149,8 @@ fn c02_casts_are_created_checked_and_shown() {
         .to_owned();
     home.run(&["casts", "new", "mine"])
         .expect(2, &["already exists"]);
+    home.run(&["casts", "new", "rfc"])
+        .expect(2, &["'rfc' is a built-in cast"]);
     home.run(&["casts", "new", "Mine!"])
         .expect(2, &["invalid cast name 'Mine!'"]);
     home.run(&["casts", "new", "other", "--from", "themes"])

@@ -287,7 +287,7 @@ fn e13_events_after_a_decision_are_tracked_and_shown() {
             "time_cost": "3 days", "surprise_factor": 0.7
         })
     );
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     for words in [
         "Since the decision",
         "Flexible filters wanted",
@@ -353,7 +353,7 @@ fn e14_a_stored_debate_is_assessed_and_learned_from() {
     );
     home.run(&["post-mortem", "last", "--from", "said.yaml"])
         .expect(2, &["is already learned"]);
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     assert!(shown.out.contains("Assessment"), "{}", shown.out);
 
     let serving = Serving::start(&home, &[]);

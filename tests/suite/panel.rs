@@ -111,7 +111,7 @@ fn n06_a_panel_is_shown_stored_and_exported() {
             assert!(out.contains(words), "'{words}' is not in {format}");
         }
     }
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     shown.expect(0, &[]);
     for words in ["Blind spots", "Ranking", "Answer of model d."] {
         assert!(

@@ -102,7 +102,7 @@ fn m15_seats_search_the_given_files_and_cite_them() {
         .collect();
     assert!(answers(&with_results[0])[0].contains(" by=\"the source notes.md:1-3\">"));
     assert!(answers(&with_results[0])[1].starts_with("900 * 60 = 54000"));
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     for words in ["Sources", "notes.md, lines 1–3", "search_sources", "54000"] {
         assert!(
             shown.out.contains(words),
@@ -186,7 +186,7 @@ fn m15_a_killed_debate_resumes_without_its_file_and_repeats_no_call() {
     let after = server.heard();
     let first = &after[before];
     assert!(!answers(first).is_empty(), "the tool call is not repeated");
-    let shown = home.run(&["show", "last"]);
+    let shown = home.run(&["show", "last", "--record"]);
     assert!(shown.out.contains("notes.md, lines 1–3"), "{}", shown.out);
 }
 

@@ -135,60 +135,212 @@ pub(crate) fn scrolled(output: &str) -> Vec<String> {
         .collect()
 }
 
-/// P-11, R5: the answer is printed once, whole, as the last thing on the screen, with a few lines about it.
-#[test]
-fn p11_the_last_screen_is_the_answer() {
-    let home = Home::with_model(&Server::good());
-    let run = on_a_terminal(&home, &["ask", QUESTION]);
-    assert_eq!(run.code, 0, "{}", run.out);
-    let lines = scrolled(&run.out);
-    let text = lines.join("\n");
-    let answer = "Put a queue in front of the writes";
-    assert_eq!(text.matches(answer).count(), 1, "{text}");
-    // Sentences may be wrapped.
-    let screen = lines[lines.len() - LINES..].join(" ");
-    let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
-    for words in [
-        answer,
-        "Confidence 8 of 10",
-        "The debate refined the first answer.",
-        &format!("roundtable show {id} --transcript"),
-        &format!("roundtable export {id}"),
-        &format!("roundtable rate {id}"),
-    ] {
-        assert!(screen.contains(words), "'{words}' is not in:\n{screen}");
+/// The lines of a terminal after this output, scrolled ones included: text, redrawn lines and cursor movements.
+pub(crate) fn screen(output: &str) -> Vec<String> {
+    let mut lines: Vec<Vec<char>> = vec![Vec::new()];
+    let (mut row, mut column): (usize, usize) = (0, 0);
+    let mut characters = output.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' if characters.next_if_eq(&'[').is_some() => {
+                let mut number = String::new();
+                let mut command = ' ';
+                for c in characters.by_ref() {
+                    if c.is_ascii_alphabetic() {
+                        command = c;
+                        break;
+                    }
+                    number.push(c);
+                }
+                let count: usize = number.parse().unwrap_or(1);
+                match command {
+                    'A' => row = row.saturating_sub(count),
+                    'B' => row += count,
+                    'K' if number == "2" => lines[row].clear(),
+                    'K' => lines[row].truncate(column),
+                    'J' => {
+                        lines.truncate(row + 1);
+                        lines[row].truncate(column);
+                    }
+                    _ => {}
+                }
+            }
+            '\u{1b}' => drop(characters.next()),
+            c if c.is_control() => {}
+            c => {
+                if column == COLUMNS {
+                    (row, column) = (row + 1, 0);
+                }
+                if lines.len() <= row {
+                    lines.resize(row + 1, Vec::new());
+                }
+                let line = &mut lines[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = c;
+                column += 1;
+            }
+        }
+        if lines.len() <= row {
+            lines.resize(row + 1, Vec::new());
+        }
     }
-    // Markdown of turns is rendered, and no line was left to the terminal to break.
-    for marks in ["**", "## "] {
-        assert!(!text.contains(marks), "'{marks}' is in:\n{text}");
-    }
-    let too_long = lines.iter().find(|line| line.chars().count() > COLUMNS);
-    assert_eq!(too_long, None);
+    let lines = lines.into_iter().map(String::from_iter);
+    lines
+        .map(|line: String| line.trim_end().to_owned())
+        .collect()
 }
 
-/// R5: positions and tables are on demand; each round's measures are printed once.
+/// The last screen, without the empty line of the prompt.
+fn last_screen(lines: &[String]) -> String {
+    let lines = match lines {
+        [before @ .., last] if last.is_empty() => before,
+        lines => lines,
+    };
+    let start = lines.len().saturating_sub(LINES - 1);
+    lines[start..].join("\n")
+}
+
+/// P-11: every kind of debate ends on one screen: the question, what happened to the answer, the answer, how far to trust it,
+/// the cost, and one line of next commands. Nothing that was redrawn stays, and turns are on demand.
 #[test]
-fn p11_a_debate_ends_with_its_answer() {
-    let server = Server::start(|request, _| Answer::Reply(reply(request).to_string()));
+fn p11_every_debate_ends_on_one_screen() {
+    let server = Server::start(crate::all_protocols::any_reply);
     let home = Home::with_model(&server);
-    let run = on_a_terminal(&home, &["debate", QUESTION, "--seats", "3", "--enhanced"]);
-    assert_eq!(run.code, 0, "{}", run.out);
-    let lines = scrolled(&run.out);
-    let text = lines.join("\n");
-    assert_eq!(
-        text.matches("Use a queue, and measure.").count(),
-        1,
-        "{text}"
+    home.write("post.md", crate::all_protocols::POST);
+    let forecast = [
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+    ];
+    let kinds: [(&[&str], &str, &str); 5] = [
+        (
+            &["ask", QUESTION],
+            "Dialectic",
+            "Put a queue in front of the writes",
+        ),
+        (
+            &["debate", QUESTION, "--seats", "3", "--enhanced"],
+            "Debate",
+            "Use a queue, and measure.",
+        ),
+        (&forecast, "Forecast", "Yes: "),
+        (&["judge", "post.md"], "Judgement", "of 100"),
+        (&["panel", QUESTION], "Panel", ""),
+    ];
+    for (args, title, answer) in kinds {
+        let run = on_a_terminal(&home, args);
+        let lines = screen(&run.out);
+        let text = lines.join("\n");
+        assert_eq!(run.code, 0, "{text}");
+        let screen = last_screen(&lines);
+        let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
+        for words in [
+            title,
+            answer,
+            "Confidence",
+            " calls · ",
+            &*format!("roundtable show {id} ["),
+        ] {
+            assert!(
+                screen.contains(words),
+                "{args:?}: '{words}' is not in:\n{screen}"
+            );
+        }
+        let is_marked = ["hallenged: ", "Unanimous, blind: "].map(|words| screen.contains(words));
+        assert!(is_marked.contains(&true), "{screen}");
+        // After the cost there is one line.
+        let after = screen.split(" calls · ").nth(1).unwrap();
+        assert_eq!(after.trim_end().lines().count(), 2, "{screen}");
+        for gone in ["is thinking", "writes: …", "**", "## "] {
+            assert!(!text.contains(gone), "'{gone}' is in:\n{text}");
+        }
+        let too_long = lines.iter().find(|line| line.chars().count() > COLUMNS);
+        assert_eq!(too_long, None, "{text}");
+        assert!(lines.len() < 2 * LINES, "{args:?}: {} lines", lines.len());
+    }
+}
+
+/// P-11: while it runs, the block says who is at work and has the draft; with `-v` every turn is printed.
+#[test]
+fn p11_turns_are_printed_with_verbose() {
+    let home = Home::with_model(&Server::good());
+    let run = on_a_terminal(&home, &["ask", QUESTION]);
+    assert!(run.out.contains("is thinking"), "{}", run.out);
+    assert!(
+        run.out.contains("Draft 1, not challenged yet"),
+        "{}",
+        run.out
     );
-    let screen = lines[lines.len() - LINES..].join("\n");
-    assert!(screen.contains("Use a queue, and measure."), "{screen}");
-    assert!(!text.contains("Ending"), "{text}");
-    let rounds = text.matches("Evidence convergence").count();
-    assert_eq!(rounds, text.matches("Status: CONSENSUS REACHED").count());
-    // What was written for the models is not for people.
-    assert!(!text.contains("backing"), "{text}");
-    let shown = home.run(&["show", "last"]);
-    assert!(shown.out.contains("Ending"), "{}", shown.out);
+    let quiet = screen(&run.out).join("\n");
+    assert!(!quiet.contains("Use a queue."), "{quiet}");
+    let run = on_a_terminal(&home, &["ask", QUESTION, "-v"]);
+    let lines = screen(&run.out);
+    let text = lines.join("\n");
+    assert!(text.contains("Use a queue."), "{text}");
+    assert!(text.contains("round 1 of 3–5"), "{text}");
+    let last = last_screen(&lines);
+    assert!(last.contains("Confidence  8 of 10"), "{last}");
+}
+
+/// C-22: an answer that nobody attacked is marked on the last screen, with the failure in words, once, and the next step.
+#[test]
+fn c22_an_unchallenged_answer_is_marked_on_the_terminal() {
+    let server = Server::start(|request, before| match schema_name(request).as_str() {
+        "critique" => Answer::Reply("I like it.".into()),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with_model(&server);
+    let run = on_a_terminal(&home, &["ask", QUESTION]);
+    assert_eq!(run.code, 3, "{}", run.out);
+    let lines = screen(&run.out);
+    let last = last_screen(&lines);
+    let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
+    for words in [
+        "✗ Not challenged: the skeptic did not answer",
+        "Skeptic gave no answer in rounds 1 and 2: the model",
+        &format!("Next: roundtable resume {id} (retries the failed steps)"),
+    ] {
+        assert!(last.contains(words), "'{words}' is not in:\n{last}");
+    }
+    let text = lines.join(" ");
+    assert_eq!(text.matches("Skeptic gave no answer").count(), 1, "{text}");
+    assert!(!text.contains("r1/skeptic"), "{text}");
+}
+
+/// P-11: `show` has three depths; a long one goes through a pager.
+#[test]
+fn p11_show_has_three_depths() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let verdict = home.run(&["show", "last"]).out;
+    assert!(
+        verdict.contains("Key insights"),
+        "the whole answer: {verdict}"
+    );
+    assert!(verdict.contains("Challenged: 2 objections"), "{verdict}");
+    assert!(!verdict.contains("Round 1"), "{verdict}");
+    let rounds = home.run(&["show", "last", "--rounds"]).out;
+    for words in ["Round 1", "Proposer", "Use a queue.", "Skeptic"] {
+        assert!(rounds.contains(words), "'{words}' is not in {rounds}");
+    }
+    assert!(!rounds.contains("Ending\n"), "{rounds}");
+    let record = home.run(&["show", "last", "--record"]).out;
+    for words in [
+        "**queue**",
+        "Issues",
+        "Ending",
+        "First answer, before the debate",
+    ] {
+        assert!(record.contains(words), "'{words}' is not in {record}");
+    }
+    let mut session = Session::start(&home, &["show", "last", "--record"], COLUMNS, &[]);
+    session.until("\n:").types("q");
+    assert_eq!(session.end().code, 0);
 }
 
 /// R16, E-10: with `--interactive` the terminal says who is thinking, and a typed line is on the screen once.

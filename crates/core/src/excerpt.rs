@@ -1,6 +1,8 @@
 //! Plain excerpts of Markdown, for views with room for a few lines.
 
-/// The beginning of a Markdown text as plain text on one line, at most `max` characters long. It ends after a sentence if it
+use crate::characters::is_deceptive;
+
+/// The beginning of a Markdown text as plain text on one line without control characters, at most `max` characters long. It ends after a sentence if it
 /// can; a shortened text ends with an ellipsis. Headings, tables and code blocks are left out, unless there is nothing else.
 pub fn excerpt(markdown: &str, max: usize) -> String {
     let text = prose(markdown);
@@ -13,6 +15,7 @@ pub fn excerpt(markdown: &str, max: usize) -> String {
     } else {
         text
     };
+    let text: String = text.chars().filter(|c| !is_deceptive(*c)).collect();
     cut(&text, max)
 }
 

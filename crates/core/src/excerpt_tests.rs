@@ -38,6 +38,11 @@ fn a_text_of_headings_alone_is_kept() {
 }
 
 #[test]
+fn control_characters_are_left_out() {
+    assert_eq!(excerpt("a\u{1b}[2Jb\u{202e}c", 40), "a[2Jbc");
+}
+
+#[test]
 fn brackets_that_are_no_link_stay() {
     assert_eq!(excerpt("See [1] and [E2](x", 40), "See [1] and [E2](x");
 }

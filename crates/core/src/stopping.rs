@@ -33,7 +33,9 @@ impl Stop {
             Self::SkepticReady => "the skeptic called it ready",
             Self::EarlyStopScore => "the skeptic's score reached the mark for an early stop",
             Self::RoundCap => "the last allowed round was played",
-            Self::NoCriticalIssue => "no critical issue was open after the least number of rounds",
+            Self::NoCriticalIssue => {
+                "no critical issue was open after the minimum number of rounds"
+            }
         }
     }
 }

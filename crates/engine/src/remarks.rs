@@ -28,6 +28,10 @@ pub fn for_people(remark: &str) -> &str {
 
 /// Why a call is repeated or a seat is absent, for people: what was written for the model and the validator is left out.
 pub fn plain_reason(reason: &str) -> String {
+    if let Some(detail) = skipped(reason) {
+        let (provider, _) = detail.split_once(';').unwrap_or((detail, ""));
+        return format!("not asked: {provider}");
+    }
     let sent_back = reason.strip_prefix("sent back: ");
     let text = sent_back.unwrap_or(reason);
     let known = [
@@ -62,6 +66,12 @@ pub fn plain_reason(reason: &str) -> String {
         },
         (None, None) => truncated(&one_line(text), MAX_REASON),
     }
+}
+
+/// The detail of a call that the circuit breaker of its provider did not let through: an earlier failure is the real reason.
+pub fn skipped(reason: &str) -> Option<&str> {
+    let detail = reason.strip_prefix("skipped: circuit breaker open (")?;
+    Some(detail.trim_end_matches(')'))
 }
 
 /// `evidence: N1 rests on nothing` → `evidence`

@@ -47,6 +47,10 @@ fn reasons_are_told_in_plain_words() {
             "the reply does not have the required form",
         ),
         (
+            "skipped: circuit breaker open (lab keeps failing; next attempt in 30 s)",
+            "not asked: lab keeps failing",
+        ),
+        (
             "the server failed with status 500 (lab:x)",
             "the server failed with status 500 (lab:x)",
         ),

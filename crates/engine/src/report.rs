@@ -361,6 +361,17 @@ impl Section {
 }
 
 impl Block {
+    /// The text of a note that readers of the result should know of.
+    pub fn caution(&self) -> Option<&str> {
+        match self {
+            Self::Note {
+                text,
+                tone: Tone::Caution | Tone::Quiet,
+            } => Some(text),
+            _ => None,
+        }
+    }
+
     pub fn note(text: impl Into<String>, tone: Tone) -> Self {
         let text = text.into();
         Self::Note { text, tone }

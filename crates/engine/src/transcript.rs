@@ -368,6 +368,8 @@ impl Transcript {
         }
         self.rounds
             .retain(|round| round.number.is_some() || !round.items().is_empty());
+        // Seats that speak in turn vote blind while the first ones speak; the vote comes before the rounds.
+        self.rounds.sort_by_key(|round| round.number != Some(0));
         for round in &mut self.rounds {
             round
                 .turns
@@ -426,10 +428,13 @@ impl Transcript {
 }
 
 impl Round {
-    /// `Round 2`, `Synthesis`
+    /// `Round 2`, `Blind vote`, `Synthesis`
     pub fn title(&self) -> String {
-        self.number
-            .map_or_else(|| capital(&self.name), |number| format!("Round {number}"))
+        match self.number {
+            Some(0) => "Blind vote".to_owned(),
+            Some(number) => format!("Round {number}"),
+            None => capital(&self.name),
+        }
     }
 
     /// Turns and voices by time.

@@ -191,48 +191,51 @@ fn usage(transcript: &Transcript) -> String {
     )
 }
 
-/// Prints every turn, round by round, to standard output.
-pub(crate) fn print_transcript(transcript: &Transcript) {
+/// Every turn, round by round, for standard output.
+pub(crate) fn transcript_lines(transcript: &Transcript) -> Vec<String> {
     let roles = Roles::of(transcript);
+    let mut lines = Vec::new();
     for round in &transcript.rounds {
         if let Some(focus) = &round.focus {
             let line = format!("Focus of {}: {focus}\n", round.title().to_lowercase());
-            output::line(&painted(QUIET, &output::harmless(&line)));
+            lines.push(painted(QUIET, &output::harmless(&line)));
         }
         for item in round.items() {
             match item {
-                Item::Turn(turn) => print_turn(turn, &round.title(), &roles),
+                Item::Turn(turn) => lines.extend(turn_lines(turn, &round.title(), &roles)),
                 Item::Voice(voice) => {
                     let who = voice.by.as_deref().unwrap_or("A person");
-                    output::line(&format!("{}\n", painted(BOLD, &output::harmless(who))));
-                    output::markdown(&voice.text);
+                    lines.push(format!("{}\n", painted(BOLD, &output::harmless(who))));
+                    lines.push(output::rendered_answer(&voice.text));
                 }
             }
-            output::line("");
+            lines.push(String::new());
         }
     }
+    lines
 }
 
-fn print_turn(turn: &Turn, round: &str, roles: &Roles) {
-    output::line(&format!(
+fn turn_lines(turn: &Turn, round: &str, roles: &Roles) -> Vec<String> {
+    let mut lines = vec![format!(
         "{} {}\n",
         output::seat(roles, &turn.seat),
         painted(QUIET, &round.to_lowercase())
-    ));
+    )];
     if let Some(asked) = &turn.instead_of {
         let note = format!("{}, because {}", turn.answered_by(), asked.because);
-        output::line(&painted(WARN, &format!("{}\n", output::harmless(&note))));
+        lines.push(painted(WARN, &format!("{}\n", output::harmless(&note))));
     }
     match &turn.outcome {
         Outcome::Said { text, remarks } => {
-            output::markdown(text);
+            lines.push(output::rendered_answer(text));
             for remark in remarks {
-                output::line(&painted(WARN, &output::harmless(remark)));
+                lines.push(painted(WARN, &output::harmless(remark)));
             }
         }
-        Outcome::Absent { reason } => output::line(&painted(
+        Outcome::Absent { reason } => lines.push(painted(
             blocks::style(Tone::Caution),
             &format!("absent: {}", output::harmless(&plain_reason(reason))),
         )),
     }
+    lines
 }

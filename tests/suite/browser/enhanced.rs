@@ -92,10 +92,11 @@ async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
     browser
         .until(
             "the measures",
-            "return document.getElementById('outcome').innerText.includes('Semantic similarity') \
-             || document.getElementById('sidebar').innerText.includes('Semantic similarity')",
+            "return document.getElementById('record').textContent.includes('Semantic similarity')",
         )
         .await;
+    let open = "document.getElementById('record').open = true";
+    browser.run(open, Vec::new()).await;
     let outcome = browser.text("main").await;
     for words in ["EMPIRICAL", "DOCUMENTED", "consensus at 0.80", "CONTINUE"] {
         assert!(outcome.contains(words), "'{words}' is not in:\n{outcome}");

@@ -20,7 +20,7 @@ use crate::event::{End, Entry, State};
 use crate::fallbacks;
 use crate::journal::current;
 use crate::protocol::AnyProtocol;
-use crate::report::{Report, Section};
+use crate::report::{Block, Report, Section};
 use crate::retrospective::{self, DebateRecord};
 use crate::round_value;
 use crate::seating;
@@ -96,13 +96,20 @@ pub fn report(entries: &[Entry]) -> Report {
     let entries = &*current(entries);
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     // Also for a debate of an unknown protocol, and before its first turn.
-    report
-        .verdict
-        .get_or_insert_with(|| verdict_header::header(entries));
-    report.sections.extend(fallbacks::section(entries));
-    report.sections.extend(fallbacks::rescued_section(entries));
-    report.sections.extend(fallbacks::notices_section(entries));
-    report.sections.extend(seating::section(entries));
+    let verdict = report.verdict.take();
+    let mut verdict = verdict.unwrap_or_else(|| verdict_header::header(entries));
+    let deviations = [
+        fallbacks::section(entries),
+        fallbacks::rescued_section(entries),
+        fallbacks::notices_section(entries),
+        seating::section(entries),
+    ];
+    for section in deviations.into_iter().flatten() {
+        let cautions = section.blocks.iter().filter_map(Block::caution);
+        verdict.caveats.extend(cautions.map(str::to_owned));
+        report.sections.push(section);
+    }
+    report.verdict = Some(verdict.in_plain_lines());
     report.sections.extend(round_value::section(entries));
     report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);

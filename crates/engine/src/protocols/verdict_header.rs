@@ -6,7 +6,7 @@ use super::outcome::rounds_and_phases;
 use super::record_header::DebateStatus;
 use super::scrutiny::Scrutiny;
 use crate::event::{Entry, Event, State};
-use crate::remarks::plain_reason;
+use crate::remarks::{plain_reason, skipped};
 use crate::report::{Badge, BadgeKind, NextAction, SeatFailure, Tone, Verdict, VerdictUsage};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
@@ -148,15 +148,19 @@ fn failures(entries: &[Entry]) -> Vec<SeatFailure> {
             failed.push(Missing {
                 step: step.call.step.clone(),
                 seat: step.call.seat.clone(),
-                reason: plain_reason(&step.reason),
+                reason: step.reason.clone(),
             });
         }
     }
     let mut groups: Vec<Vec<Missing>> = Vec::new();
     for step in failed {
+        // A seat that is not asked because its provider failed before has no reason of its own.
         let same = |group: &&mut Vec<Missing>| {
             let first = group.first();
-            first.is_some_and(|first| (&first.seat, &first.reason) == (&step.seat, &step.reason))
+            first.is_some_and(|first| {
+                let same_reason = plain_reason(&first.reason) == plain_reason(&step.reason);
+                first.seat == step.seat && (same_reason || skipped(&step.reason).is_some())
+            })
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(step),
@@ -169,7 +173,7 @@ fn failures(entries: &[Entry]) -> Vec<SeatFailure> {
         Some(SeatFailure {
             seat: first.seat.clone(),
             text: format!("{title} gave no answer{}", rounds_and_phases(group)),
-            reason: first.reason.clone(),
+            reason: plain_reason(&first.reason),
         })
     });
     failures.collect()

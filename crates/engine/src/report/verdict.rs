@@ -1,5 +1,6 @@
 //! The verdict: the result of a debate on one screen, as data for every surface and for programs.
 
+use roundtable_core::characters::is_deceptive;
 use roundtable_core::excerpt::excerpt;
 use roundtable_core::usage::Money;
 use schemars::JsonSchema;
@@ -282,6 +283,25 @@ impl Verdict {
         self.answer.is_some() && self.badge.kind == BadgeKind::NotChallenged
     }
 
+    /// Without markup and deceptive characters in texts that models, servers or users wrote.
+    #[must_use]
+    pub fn in_plain_lines(mut self) -> Self {
+        let caveats = self.caveats.iter().map(|caveat| line(caveat));
+        self.caveats = caveats.filter(|caveat| !caveat.is_empty()).collect();
+        let mut texts = vec![&mut self.badge.text];
+        texts.extend(&mut self.ending);
+        for fact in &mut self.figures {
+            texts.extend([&mut fact.name, &mut fact.value]);
+        }
+        for failure in &mut self.failures {
+            texts.extend([&mut failure.text, &mut failure.reason]);
+        }
+        for text in texts {
+            text.retain(|c| !is_deceptive(c));
+        }
+        self
+    }
+
     /// The title of the answer on every surface.
     pub fn title(&self) -> &'static str {
         match (&self.answer, self.badge.kind) {
@@ -298,6 +318,10 @@ impl Verdict {
     pub fn shown_as(mut self, state: State) -> Self {
         if let State::Queued | State::Interrupted = state {
             self.state = state;
+        }
+        if state == State::Interrupted && self.badge.kind == BadgeKind::Draft {
+            let text = self.badge.text.trim_start_matches("Interrupted: ");
+            self.badge.text = format!("Interrupted: {text}");
         }
         if state == State::Interrupted && !self.actions.contains(&NextAction::Resume) {
             self.actions.insert(0, NextAction::Resume);

@@ -51,12 +51,16 @@
     const heading = section.querySelector("h2");
     section.id = key;
     heading.id = `${key}-title`;
-    section.setAttribute("aria-labelledby", heading.id);
     const number = /^r(\d+)$/.exec(key);
-    heading.textContent = number ? `Round ${number[1]}` : key.charAt(0).toUpperCase() + key.slice(1);
-    transcript.append(section);
+    if (key === "r0") heading.textContent = "Blind vote";
+    else heading.textContent = number ? `Round ${number[1]}` : key.charAt(0).toUpperCase() + key.slice(1);
+    // The blind vote may run beside the first round, and belongs before it.
+    if (key === "r0") transcript.prepend(section);
+    else transcript.append(section);
     return section;
   };
+
+  const turnsOf = (round) => round.querySelector(".turns") ?? round;
 
   // The turn in progress, or null if it has ended or its seat is unknown.
   const findOrAddTurn = (step, seat) => {
@@ -66,9 +70,12 @@
     if (!template) return null;
     const turn = cloneTemplate(template);
     turn.id = step;
-    const action = step.split("/").pop();
-    if (action !== seat) turn.querySelector(".action").textContent = action;
-    withScrollAnchor(() => findOrAddRound(step).append(turn));
+    withScrollAnchor(() => {
+      const round = findOrAddRound(step);
+      turnsOf(round).append(turn);
+      // Seats that speak at the same time are shown side by side.
+      if (round.querySelectorAll(".speaking").length > 1) round.classList.add("parallel");
+    });
     return turn;
   };
 
@@ -121,7 +128,7 @@
       const streamed = document.getElementById(step);
       withScrollAnchor(() => {
         if (streamed) streamed.replaceWith(turn);
-        else findOrAddRound(step).append(turn);
+        else turnsOf(findOrAddRound(step)).append(turn);
         moveIntoOrder(turn);
       });
     } catch { /* The streamed text stays; a reload brings the rendered turn. */ }
@@ -140,11 +147,30 @@
     if (!old || old.outerHTML === fresh.outerHTML) return;
     const oldInput = old.querySelector("input[name=text]");
     const hadFocus = oldInput !== null && oldInput === document.activeElement;
+    for (const opened of [old, ...old.querySelectorAll("details[id]")]) {
+      if (!opened.open) continue;
+      const same = opened === old ? fresh : fresh.querySelector(`#${CSS.escape(opened.id)}`);
+      if (same) same.open = true;
+    }
     withScrollAnchor(() => old.replaceWith(fresh));
     const newInput = fresh.querySelector("input[name=text]");
     if (!oldInput || !newInput) return;
     newInput.value = oldInput.value;
     if (hadFocus) newInput.focus();
+  };
+
+  // Rounds that began after the page was loaded get the figures of the timeline.
+  const labelRounds = () => {
+    for (const link of document.querySelectorAll("#timeline a")) {
+      const summary = document.getElementById(link.hash.slice(1))?.querySelector(":scope > summary");
+      if (!summary) continue;
+      let small = summary.querySelector(":scope > small");
+      if (!small) {
+        small = document.createElement("small");
+        summary.append(" ", small);
+      }
+      small.textContent = link.nextElementSibling?.textContent ?? "";
+    }
   };
 
   // One refresh at a time, and one more if something happened meanwhile.
@@ -164,6 +190,7 @@
       }
     } catch { /* The next refresh catches up. */ }
     isRefreshing = false;
+    labelRounds();
     showSpeakers();
     if (needsRefresh) {
       needsRefresh = false;
@@ -192,7 +219,7 @@
     const turn = cloneTemplate(document.getElementById("user-turn-template"));
     turn.querySelector(".prose").textContent = text;
     const rounds = transcript.querySelectorAll(":scope > .round");
-    (rounds[rounds.length - 1] ?? findOrAddRound("r1/")).append(turn);
+    turnsOf(rounds[rounds.length - 1] ?? findOrAddRound("r1/")).append(turn);
   };
 
   const handleTurnEvent = (kind, step, seat, text) => {

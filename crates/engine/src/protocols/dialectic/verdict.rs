@@ -59,7 +59,7 @@ impl Ending {
             Self::Rule(stop) => stop.reason().to_owned(),
             Self::Budget(limit) => limit.clone(),
             Self::SeatsAbsent { seat } => {
-                format!("the {seat} was absent in two rounds running")
+                format!("the {seat} did not answer in two rounds in a row")
             }
         }
     }

@@ -200,7 +200,7 @@ async fn p07_a_round_in_which_nobody_spoke_does_not_count() {
     let result = trace.result.unwrap();
     assert_eq!(
         result.stop_explanation,
-        "the proposer was absent in two rounds running"
+        "the proposer did not answer in two rounds in a row"
     );
     let report = format!("{:?}", crate::protocols::report(&entries(&journal)));
     assert!(report.contains("Stopped without an answer"));

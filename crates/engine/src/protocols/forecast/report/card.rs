@@ -5,13 +5,14 @@ use roundtable_core::format::percent;
 use super::{label, likeliest, notes_on_roles};
 use crate::event::{Entry, State};
 use crate::protocols::forecast::contract::OutcomeForecast;
+use crate::protocols::forecast::resolution::resolution_of;
 use crate::protocols::forecast::result::ForecastSnapshot;
 use crate::protocols::forecast::rules::Rules;
 use crate::protocols::forecast::verdict;
 use crate::protocols::outcome::unmarked;
 use crate::protocols::verdict_header::{badge, draft_badge, header, title_of};
 use crate::report::{
-    Block, Dissent, Fact, Tone, Verdict, VerdictAnswer, VerdictChange, VerdictConfidence,
+    Dissent, Fact, Tone, Verdict, VerdictAnswer, VerdictChange, VerdictConfidence,
 };
 
 /// Outcomes that are listed.
@@ -33,13 +34,21 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
         label(rules, &best.outcome_id),
         percent(best.probability)
     );
+    let mut figures = outcomes(rules, result);
     let full = result.final_answer.clone();
-    let full = full.unwrap_or_else(|| format!("The likeliest outcome so far: {headline}."));
+    let full = full.unwrap_or_else(|| {
+        let others = figures.iter().skip(1);
+        let others = others.map(|fact| format!("{}: {}", fact.name, fact.value));
+        others.collect::<Vec<_>>().join(" · ")
+    });
+    if let Some(resolution) = resolution_of(entries) {
+        figures.insert(0, Fact::new("Outcome", label(rules, &resolution.outcome)));
+    }
     let answer = VerdictAnswer::with_text(&full, unmarked(&full)).headed(&headline);
     // A forecast that was stopped has probabilities, but nothing is final.
     let is_final = matches!(state, State::Complete | State::Partial);
     let rounds = result.debate_log.rounds.len();
-    let draft = format!("Draft after round {rounds}: {headline}");
+    let draft = format!("Draft after round {rounds}");
     Verdict {
         badge: if is_final {
             badge(result.roundtable.scrutiny.as_ref())
@@ -51,22 +60,12 @@ pub(super) fn verdict(entries: &[Entry], snapshot: &ForecastSnapshot<'_>) -> Ver
         changed: changed(rules, result).filter(|_| rounds > 1),
         dissent: dissent(entries, rules, result, best),
         caveats: notes_on_roles(&result.roundtable)
-            .into_iter()
-            .filter_map(caution)
+            .iter()
+            .filter_map(|note| Some(note.caution()?.to_owned()))
             .collect(),
-        figures: outcomes(rules, result),
+        figures,
         ending: is_final.then(|| ending(result)),
         ..verdict
-    }
-}
-
-fn caution(block: Block) -> Option<String> {
-    match block {
-        Block::Note {
-            text,
-            tone: Tone::Caution,
-        } => Some(text),
-        _ => None,
     }
 }
 

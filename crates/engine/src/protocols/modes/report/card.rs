@@ -108,7 +108,7 @@ fn ending(result: &verdict::Verdict) -> String {
                 statuses.len()
             )
         }
-        "seats_absent" => "no seat answered in two rounds running".to_owned(),
+        "seats_absent" => "no seat answered in two rounds in a row".to_owned(),
         _ => result.stop_explanation.clone(),
     };
     format!("Stopped after round {}: {why}.", result.total_rounds)

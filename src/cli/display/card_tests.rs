@@ -1,0 +1,88 @@
+use anstream::adapter::strip_str;
+use roundtable_engine::event::State;
+use roundtable_engine::report::{
+    Badge, BadgeKind, Dissent, Fact, SeatFailure, VerdictAnswer, VerdictChange, VerdictConfidence,
+};
+
+use super::*;
+use crate::render::test_support::verdict;
+
+fn drawn(verdict: &Verdict, width: usize) -> Vec<String> {
+    let question = "REST or GraphQL for the dashboard?";
+    let lines = card(verdict, question, "Dialectic", AnswerPart::Short, width);
+    let lines = lines.iter().map(|line| strip_str(line).to_string());
+    lines.map(|line| line.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn a_verdict_on_80_columns() {
+    insta::assert_snapshot!(drawn(&verdict(), 80).join("\n"));
+}
+
+/// The card of the longest verdict still fits on a screen of 24 lines, with the answer in it.
+#[test]
+fn the_longest_verdict_fits_on_the_screen() {
+    let long = "many long words without an end ".repeat(40);
+    let dissent = Dissent::new("skeptic", "Skeptic".into(), &long, Some(&long));
+    let failure = SeatFailure {
+        seat: "skeptic".into(),
+        text: "Skeptic gave no answer in rounds 1, 2, 3, 4 and 5".into(),
+        reason: long.clone(),
+    };
+    let verdict = Verdict {
+        state: State::Partial,
+        badge: Badge::new(BadgeKind::NotChallenged, long.clone(), Tone::Critical),
+        answer: Some(VerdictAnswer::new(&long).headed(&long)),
+        confidence: Some(VerdictConfidence::new(0.7, "7 of 10").because(Some(&long))),
+        changed: Some(VerdictChange::new(false, long.clone())),
+        dissent: vec![dissent; 5],
+        caveats: vec![long.clone(); 5],
+        figures: vec![Fact::new(&long, long.clone()); 5],
+        ending: Some(long.clone()),
+        failures: vec![failure; 5],
+        ..verdict()
+    };
+    for width in [40, 80, 100] {
+        let lines = drawn(&verdict, width);
+        assert!(lines.len() <= 21, "{}", lines.join("\n"));
+        let widest = lines.iter().map(|line| line.width()).max().unwrap();
+        assert!(widest <= width, "{widest}: {}", lines.join("\n"));
+        let text = lines.join("\n");
+        assert!(text.contains("✗ many long words"), "{text}");
+        for label in ["Failed", "Confidence", "Change", "Dissent", "8 calls"] {
+            assert!(text.contains(label), "{label} is not in {text}");
+        }
+    }
+}
+
+/// An answer that was not challenged differs in its sign and its words, not only in colour.
+#[test]
+fn c22_an_unchallenged_answer_cannot_be_mistaken() {
+    let text = "Not challenged: the skeptic did not answer";
+    let verdict = Verdict {
+        badge: Badge::new(BadgeKind::NotChallenged, text, Tone::Critical),
+        ..verdict()
+    };
+    let lines = drawn(&verdict, 80);
+    assert_eq!(lines[1], "✗ Not challenged: the skeptic did not answer");
+    let challenged = drawn(&super::tests::verdict(), 80);
+    assert_eq!(challenged[1], "✓ Challenged: 4 objections, 4 settled");
+}
+
+#[test]
+fn a_debate_without_an_answer_has_a_card_too() {
+    let verdict = Verdict {
+        state: State::Failed,
+        badge: Badge::new(BadgeKind::NoAnswer, "No answer", Tone::Critical),
+        answer: None,
+        confidence: None,
+        changed: None,
+        caveats: Vec::new(),
+        figures: Vec::new(),
+        ending: None,
+        ..verdict()
+    };
+    let lines = drawn(&verdict, 80);
+    assert_eq!(lines.len(), 5, "{}", lines.join("\n"));
+    assert!(lines[0].ends_with("Dialectic · 3 rounds · failed"));
+}
