@@ -163,6 +163,10 @@ fn parse_timeout(text: &str) -> Result<u64, Failure> {
 
 /// How a command reports a debate.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub(crate) struct OutputMode {
     /// Print the record as JSON
     #[arg(long)]

@@ -42,6 +42,10 @@ use live::{ActiveSeat, LiveBlock, LiveView};
 use markdown::MarkdownStream;
 pub(crate) use result::show_result;
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent properties of the terminal"
+)]
 pub(crate) struct Display {
     mode: OutputMode,
     is_terminal: bool,

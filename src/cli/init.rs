@@ -115,7 +115,7 @@ pub(crate) async fn run(
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    first_question(app, given, &decisions, prompt).await
+    Box::pin(first_question(app, given, &decisions, prompt)).await
 }
 
 /// What was found and would be chosen.

@@ -17,6 +17,10 @@ use crate::failure::Failure;
 /// Show a debate: the verdict, the rounds or everything
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable show last --rounds")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(default_value = "last")]

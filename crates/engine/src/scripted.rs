@@ -171,7 +171,7 @@ pub(crate) async fn longest_chain(
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     let started = tokio::time::Instant::now();
     play(&table, protocol).await.unwrap();
-    started.elapsed().as_secs_f64().round() as u64
+    (started.elapsed() + Duration::from_millis(500)).as_secs()
 }
 
 /// What a protocol makes of a request at a depth.

@@ -154,8 +154,7 @@ impl Verdict {
             scrutiny: Some(scrutiny),
             saved_calls: match ending {
                 // One ranking per seat, and the chair.
-                Ending::Unanimous(_) => state.panelists().len() + 1,
-                Ending::NotWorthIt(_) => state.panelists().len() + 1,
+                Ending::Unanimous(_) | Ending::NotWorthIt(_) => state.panelists().len() + 1,
                 Ending::Concluded | Ending::TooFewAnswers | Ending::Budget(_) => 0,
             },
             answers: answers(table, state),
