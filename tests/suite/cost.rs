@@ -149,7 +149,7 @@ fn b13_the_result_says_how_good_the_estimate_was() {
     assert_eq!(estimate["used"]["calls"], 8.0, "{estimate}");
     assert_eq!(estimate["used"]["tokens"], 4800.0);
     assert_eq!(estimate["inside"]["calls"], true);
-    let shown = home.run(&["show", "last"]).out;
+    let shown = home.run(&["show", "last", "--record"]).out;
     says(&shown, &["Estimated 8 calls, ", "4,800"]);
     home.ask(&[])
         .expect(0, &["Used 8 calls (estimated 8) · 4,800 tokens ("]);

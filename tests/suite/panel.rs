@@ -244,7 +244,7 @@ fn b10_a_panel_stops_by_value_on_every_surface() {
     assert_eq!(server.count() - before, 4);
     let why = stopped["result"]["stop_explanation"].as_str().unwrap();
     assert!(why.contains("Saved: up to 1 round, about "), "{why}");
-    let shown = home.run(&["show", "last"]).out;
+    let shown = home.run(&["show", "last", "--record"]).out;
     assert!(shown.contains("Value of another round"), "{shown}");
     home.run(&panel(&["--stop-by-value", "cheap"]))
         .expect(2, &["expected an amount in USD, such as 0.50"]);
