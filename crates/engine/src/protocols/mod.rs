@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use roundtable_core::value::RoundValue;
+
 use crate::estimate;
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
@@ -89,6 +91,21 @@ pub async fn play_unless(
     let end = Arc::new(end);
     table.end(Arc::clone(&end)).await?;
     Ok(end)
+}
+
+/// Journals the value of a round. At once: the seats of the next round may think for long, and readers are shown it before.
+async fn note_value(
+    table: &Table,
+    round: u32,
+    value: Option<RoundValue>,
+) -> Result<Option<RoundValue>, Halt> {
+    match value {
+        Some(value) => {
+            let key = round_value::key(round);
+            table.note(&key, || async { value }).await.map(Some)
+        }
+        None => Ok(None),
+    }
 }
 
 /// The report of a debate, at any point of its journal: the protocol's own, fallback models, and the follow-up.

@@ -27,19 +27,17 @@ pub(super) async fn measure(
     }
     // With the number of speakers: if an absent seat is retried and speaks, the round is measured again.
     let key = format!("r{round}/diversity-of-{speakers}");
-    let measured = match table.embedder() {
-        Some(embedder) => {
-            table
-                .note(&key, || async {
-                    let positions = positions(debate).map(str::to_owned).collect();
-                    let vectors = embedder.embed(positions).await.ok();
-                    diversity(table, debate, vectors.as_deref())
-                })
-                .await?
-        }
-        None => table.memoize(&key, || diversity(table, debate, None))?,
-    };
-    Ok(Some(measured))
+    let measured = table.note(&key, || async {
+        let vectors = match table.embedder() {
+            Some(embedder) => {
+                let positions = positions(debate).map(str::to_owned).collect();
+                embedder.embed(positions).await.ok()
+            }
+            None => None,
+        };
+        diversity(table, debate, vectors.as_deref())
+    });
+    measured.await.map(Some)
 }
 
 /// The round of a journaled measurement, by its key.
