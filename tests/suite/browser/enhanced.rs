@@ -148,6 +148,7 @@ async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
         4,
         "a panel has four seats"
     );
+    browser.run(open, Vec::new()).await;
     let all = browser.text("main").await;
     for words in ["CONSENSUS REACHED", "once more", "Token overhead"] {
         assert!(all.contains(words), "'{words}' is not in:\n{all}");
