@@ -11,7 +11,7 @@ use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::{Halt, Table};
-use roundtable_engine::transcript::{Planned, Transcript};
+use roundtable_engine::transcript::Transcript;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ use crate::embedded;
 use crate::estimate::{self, UsageEstimate};
 use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, DebateSpec, PreparedDebate};
-use crate::store::{Filter, Lease, Store};
+use crate::store::{Lease, Store};
 
 use super::args::{DebateArgs, OutputMode};
 use super::decision_prompt;
@@ -106,7 +106,7 @@ pub(crate) async fn create(
     let spec = args.apply(app, spec)?;
     let prepared = setup::prepare(app, store, spec, &args.output.progress_sink()).await?;
     if !args.output.quiet
-        && let Some(line) = expected_duration(app, store, &prepared.setup).await?
+        && let Some(line) = expected_duration(app, &prepared.setup).await
     {
         output::note(&line);
     }
@@ -121,42 +121,28 @@ pub(crate) async fn create(
 }
 
 /// How long the debate will take if the embedded model has seats in it: they take minutes where hosted models take seconds.
-async fn expected_duration(
-    app: &AppContext,
-    store: &Store,
-    setup: &Setup,
-) -> Result<Option<String>, Failure> {
+async fn expected_duration(app: &AppContext, setup: &Setup) -> Option<String> {
     let seats = &setup.seats;
     let embedded: Vec<&str> = seats
         .iter()
         .filter_map(|seated| embedded::name_of(&seated.model))
         .collect();
-    let Some(name) = embedded.first() else {
-        return Ok(None);
-    };
-    let Some(speed) = app.local.tokens_per_second(name).await else {
-        return Ok(None);
-    };
-    let earlier = Filter {
-        state: Some(State::Complete),
-        limit: estimate::SAMPLE,
-        ..Filter::default()
-    };
-    let protocol = setup.protocol.as_str();
-    let usage = store.usage_by_protocol(&[protocol], &earlier).await?;
-    let usage = usage.get(protocol).map_or(&[][..], Vec::as_slice);
-    let rounds = Planned::of(setup).map_or(3, |planned| (planned.least + planned.most).div_ceil(2));
-    let calls = seats.len() as u64 * u64::from(rounds);
-    let expected = UsageEstimate::of_earlier(usage);
-    let mut expected = expected.unwrap_or_else(|| UsageEstimate::of_calls(calls));
+    let estimate = setup.estimate?;
+    let speed = app.local.tokens_per_second(embedded.first()?).await?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small count"
+    )]
+    let mut expected = UsageEstimate::of_calls(estimate.uncalibrated.calls.round() as u64);
     if seats.iter().all(|seated| seated.ability == Ability::Small) {
         expected = expected.of_small_models();
     }
-    Ok(Some(estimate::on_embedded_model(
+    Some(estimate::on_embedded_model(
         expected,
         (embedded.len(), seats.len()),
         speed,
-    )))
+    ))
 }
 
 /// Runs a debate to its end, asks for the decisions it waits for, and shows the result.

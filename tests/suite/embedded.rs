@@ -37,7 +37,7 @@ fn c04_without_configuration_a_debate_runs_on_the_embedded_model() {
         &[
             "the embedded model",
             "cannot reason",
-            "Embedded model: about 8 calls at",
+            "Embedded model: about 4 calls at",
         ],
     );
     let trace = run.json();
