@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::all_protocols;
 use crate::harness::{Answer, Gate, Home, QUESTION, Reply, Server, Serving, schema_name};
 
-const CHAT: &str = "/v1/chat/completions";
+pub(crate) const CHAT: &str = "/v1/chat/completions";
 
 /// Replies for every protocol. A request without a schema is a side job; one with the schema `verdict` is a client's.
-fn reply(request: &Value) -> String {
+pub(crate) fn reply(request: &Value) -> String {
     let schema = &request["response_format"]["json_schema"]["schema"];
     match schema_name(request).as_str() {
         "none" => "{\"title\": \"Queues\"}".to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn model_server() -> Server {
     Server::start(|request, _| Answer::Reply(reply(request)))
 }
 
-fn chat(model: &str, more: &Value) -> Value {
+pub(crate) fn chat(model: &str, more: &Value) -> Value {
     let mut body = json!({ "model": model, "messages": [{ "role": "user", "content": QUESTION }] });
     for (key, value) in more.as_object().into_iter().flatten() {
         body[key] = value.clone();
@@ -66,7 +66,7 @@ fn chat(model: &str, more: &Value) -> Value {
 
 /// Asserts that the reply is an error in OpenAI's shape.
 #[track_caller]
-fn error(reply: &Reply, status: u16, kind: &str, code: &str) -> Value {
+pub(crate) fn error(reply: &Reply, status: u16, kind: &str, code: &str) -> Value {
     assert_eq!(reply.status, status, "{}", reply.text());
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let body = reply.json();
@@ -79,7 +79,7 @@ fn error(reply: &Reply, status: u16, kind: &str, code: &str) -> Value {
     error.clone()
 }
 
-fn debates(serving: &Serving) -> Vec<Value> {
+pub(crate) fn debates(serving: &Serving) -> Vec<Value> {
     let list = serving.get("/api/v1/debates").json();
     list["debates"].as_array().unwrap().clone()
 }
@@ -338,228 +338,6 @@ fn b03_the_name_of_the_reasoning_field_can_be_configured() {
     );
 }
 
-/// A message with an image.
-fn image(url: &str) -> Value {
-    json!([{ "role": "user", "content": [
-            { "type": "text", "text": "What is this?" },
-            { "type": "image_url", "image_url": { "url": url } },
-        ] }])
-}
-
-const PNG: &str = "data:image/png;base64,iVBORw0KGgo=";
-
-/// Everything that is wrong with a request is a 400 with its parameter, and starts no debate.
-#[test]
-fn b03_bad_requests_are_refused() {
-    let model = model_server();
-    let home = Home::with_model(&model);
-    let serving = Serving::start(&home, &[]);
-    let cases = [
-        (json!({ "n": 2 }), "n", "unsupported_parameter"),
-        (json!({ "n": 0 }), "n", "unsupported_parameter"),
-        (json!({ "messages": [] }), "messages", "invalid_request"),
-        (json!({ "messages": "Hi" }), "messages", "invalid_request"),
-        (
-            json!({ "messages": [{ "role": "user", "content": " " }] }),
-            "messages",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": [{ "role": "user" }] }),
-            "messages",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": [{ "role": "system", "content": "Hi" }] }),
-            "messages",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": [{ "role": "wizard", "content": "Hi" }] }),
-            "messages[0].role",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": [{ "role": "user", "content": 7 }] }),
-            "messages[0].content",
-            "invalid_request",
-        ),
-        (
-            json!({ "messages": [{ "role": "user", "content": [{ "type": "input_audio" }] }] }),
-            "messages[0].content[0]",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "tools": [{ "type": "function", "function": { "name": "f" } }] }),
-            "tools",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "functions": [{ "name": "f" }] }),
-            "functions",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "temperature": 3 }),
-            "temperature",
-            "invalid_request",
-        ),
-        (json!({ "max_tokens": 0 }), "max_tokens", "invalid_request"),
-        (
-            json!({ "stop": ["a", "b", "c", "d", "e"] }),
-            "stop",
-            "invalid_request",
-        ),
-        (json!({ "stop": "" }), "stop", "invalid_request"),
-        (
-            json!({ "logprobs": true }),
-            "logprobs",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "modalities": ["text", "audio"] }),
-            "modalities",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "response_format": { "type": "xml" } }),
-            "response_format",
-            "invalid_request",
-        ),
-        (
-            json!({ "response_format": { "type": "json_schema" } }),
-            "response_format.json_schema",
-            "invalid_request",
-        ),
-        (
-            json!({ "response_format": { "type": "json_schema", "json_schema": { "name": "x", "schema": { "$ref": "file:///etc/passwd" } } } }),
-            "response_format.json_schema.schema",
-            "invalid_request",
-        ),
-    ];
-    for (more, param, code) in cases {
-        let reply = serving.post(CHAT, &chat("roundtable/panel", &more));
-        let error = error(&reply, 400, "invalid_request_error", code);
-        assert_eq!(error["param"], param, "{more}: {error}");
-    }
-    assert_eq!(debates(&serving).len(), 0);
-    assert_eq!(model.count(), 0);
-}
-
-/// Bodies that are no requests, and a question that is too long.
-#[test]
-fn b03_unreadable_requests_are_refused() {
-    let model = model_server();
-    let home = Home::with_model(&model);
-    let serving = Serving::start(&home, &[]);
-    let reply = serving.post(CHAT, &chat("roundtable/nothing", &json!({})));
-    error(&reply, 404, "invalid_request_error", "model_not_found");
-    for (body, content_type, status) in [
-        ("{", "application/json", 400),
-        ("[]", "application/json", 400),
-        ("{}", "text/plain", 415),
-    ] {
-        let reply = serving.send(
-            "POST",
-            CHAT,
-            &[("content-type", content_type)],
-            body.as_bytes(),
-        );
-        assert_eq!(reply.status, status, "{}", reply.text());
-        assert!(reply.json()["error"]["message"].is_string());
-    }
-    let method = serving.get(CHAT);
-    error(&method, 405, "invalid_request_error", "method");
-    let long = chat(
-        "roundtable/panel",
-        &json!({ "messages": [{ "role": "user", "content": "word ".repeat(400_000) }] }),
-    );
-    let reply = serving.post(CHAT, &long);
-    assert!(matches!(reply.status, 400 | 413), "{}", reply.status);
-    assert!(reply.json()["error"]["code"].is_string());
-    assert_eq!(debates(&serving).len(), 0);
-    assert_eq!(model.count(), 0);
-}
-
-/// Tools that must not be called do no harm. Images go to judges, if their model has vision.
-#[test]
-fn b03_unused_tools_are_accepted_and_images_need_vision() {
-    let home = Home::with_model(&model_server());
-    let serving = Serving::start(&home, &[]);
-    for (url, param) in [
-        (
-            "https://example.org/x.png",
-            "messages[0].content[1].image_url.url",
-        ),
-        (PNG, "messages"),
-    ] {
-        let reply = serving.post(
-            CHAT,
-            &chat("roundtable/panel", &json!({ "messages": image(url) })),
-        );
-        let refused = error(&reply, 400, "invalid_request_error", "invalid_request");
-        assert_eq!(refused["param"], param);
-    }
-    assert_eq!(debates(&serving).len(), 0);
-    let unused = json!({ "tools": [{ "type": "function" }], "tool_choice": "none" });
-    assert_eq!(
-        serving
-            .post(CHAT, &chat("roundtable/panel", &unused))
-            .status,
-        200
-    );
-    let blind = serving.post(
-        CHAT,
-        &chat("roundtable/judge", &json!({ "messages": image(PNG) })),
-    );
-    let blind = error(&blind, 400, "invalid_request_error", "invalid_request");
-    assert!(
-        blind["message"].as_str().unwrap().contains("vision"),
-        "{blind}"
-    );
-}
-
-#[test]
-fn b03_tokens_are_api_keys() {
-    let (model, gate) = gated("panel_conclusion");
-    let home = Home::with_model(&model);
-    let reader = home.token("read");
-    let add = |name: &str, more: &[&str]| {
-        let args = [&["token", "add", name, "--scope", "run", "--json"], more].concat();
-        home.run(&args).json()["token"].as_str().unwrap().to_owned()
-    };
-    let ada = add("ada", &["--own", "--max-running", "1"]);
-    let bob = add("bob", &["--own"]);
-    let expired = add("eve", &["--expires", "1s"]);
-    let mut serving = Serving::start(&home, &[]);
-    let body = chat("roundtable/panel", &json!({}));
-    thread::sleep(Duration::from_millis(1100));
-    for bad in [None, Some("sk-nothing".to_owned()), Some(expired)] {
-        serving.token = bad;
-        let reply = serving.post(CHAT, &body);
-        error(&reply, 401, "authentication_error", "invalid_api_key");
-        let reply = serving.get("/v1/models");
-        error(&reply, 401, "authentication_error", "invalid_api_key");
-    }
-    serving.token = Some(reader);
-    assert_eq!(serving.get("/v1/models").status, 200);
-    error(&serving.post(CHAT, &body), 403, "permission_error", "scope");
-    serving.token = Some(ada);
-    let first = serving.post_stream(CHAT, &chat("roundtable/panel", &json!({ "stream": true })));
-    Serving::until_asked(&model, "panel_conclusion");
-    let quota = serving.post(CHAT, &body);
-    error(&quota, 429, "insufficient_quota", "insufficient_quota");
-    assert!(quota.header("retry-after").is_some());
-    gate.open();
-    assert!(first.last().unwrap().contains("[DONE]"));
-    let answer = serving.post(CHAT, &body).json();
-    let id = answer["roundtable"]["id"].as_str().unwrap().to_owned();
-    assert_eq!(serving.state(&id), "complete");
-    // The debate belongs to its token.
-    serving.token = Some(bob);
-    assert_eq!(serving.get(&format!("/api/v1/debates/{id}")).status, 404);
-}
-
 #[test]
 fn b03_stop_and_max_tokens_cut_the_answer() {
     let home = Home::with_model(&model_server());
@@ -710,36 +488,8 @@ fn b03_side_jobs_of_front_ends_start_no_debate() {
     assert_eq!(debates(&serving).len(), 1);
 }
 
-/// A seat whose provider is this server would debate without end.
-#[test]
-fn b03_recursion_is_refused() {
-    let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = probe.local_addr().unwrap().port();
-    drop(probe);
-    for host in ["127.0.0.1", "localhost"] {
-        let tiers =
-            "\n[tiers]\ndeliberate = \"lab:roundtable/panel\"\nfast = \"lab:roundtable/panel\"\n";
-        let home = Home::configured(&format!("http://{host}:{port}/v1"), tiers);
-        let bind = format!("127.0.0.1:{port}");
-        let serving = Serving::spawn(
-            home.command(&["serve", "--bind", &bind])
-                .stderr(std::process::Stdio::null()),
-        );
-        let reply = serving.post(CHAT, &chat("roundtable/panel", &json!({})));
-        let error = error(&reply, 400, "invalid_request_error", "recursion");
-        assert!(
-            error["message"]
-                .as_str()
-                .unwrap()
-                .contains("this server itself"),
-            "{error}"
-        );
-        assert_eq!(debates(&serving).len(), 0);
-    }
-}
-
 /// A model server that holds every reply of one kind back until the gate opens.
-fn gated(schema: &'static str) -> (Server, Gate) {
+pub(crate) fn gated(schema: &'static str) -> (Server, Gate) {
     let gate = Gate::default();
     let held = gate.clone();
     let server = Server::start(move |request, _| {
@@ -753,7 +503,7 @@ fn gated(schema: &'static str) -> (Server, Gate) {
 }
 
 /// Sends a request and closes the connection once the models are asked.
-fn disconnect(serving: &Serving, model: &Server, body: &Value) {
+pub(crate) fn disconnect(serving: &Serving, model: &Server, body: &Value) {
     let body = body.to_string();
     let mut stream = TcpStream::connect(&serving.address).unwrap();
     let head = format!(
@@ -795,71 +545,6 @@ fn b03_a_client_that_disconnects_stops_its_debate_after_the_calls_in_flight() {
         serving.until(&id, "complete");
         assert_eq!(model.count(), 9);
     }
-}
-
-#[test]
-fn b03_a_preset_can_let_the_debate_finish_without_its_client() {
-    let (model, gate) = gated("panel_answer");
-    let home = Home::with_model(&model);
-    home.write(
-        "presets/patient.toml",
-        "name = \"patient\"\nsummary = \"Finishes\"\nprotocol = \"panel\"\non_disconnect = \"finish\"\n",
-    );
-    let serving = Serving::start(&home, &[]);
-    disconnect(
-        &serving,
-        &model,
-        &chat("roundtable/patient", &json!({ "stream": true })),
-    );
-    thread::sleep(Duration::from_millis(100));
-    gate.open();
-    let id = debates(&serving)[0]["id"].as_str().unwrap().to_owned();
-    serving.until(&id, "complete");
-}
-
-/// B-13: a preset sets models, rules and limits of the debate.
-#[test]
-fn b13_a_preset_is_a_model_with_its_own_settings() {
-    let model = model_server();
-    let home = Home::with(&model);
-    home.write(
-        "presets/short.toml",
-        "name = \"short\"\nsummary = \"One round\"\nprotocol = \"ask\"\ndepth = \"deep\"\nmodel = \"lab:a\"\n\
-         [seats]\nskeptic = \"lab:b\"\n[rules]\nmin_rounds = 1\nmax_rounds = 1\nauto_score = false\n[budget]\nmax_seconds = 60\n",
-    );
-    home.write(
-        "presets/bad.toml",
-        "name = \"bad\"\nsummary = \"s\"\nprotocol = \"ask\"\n[rules]\nmax_rouns = 1\n",
-    );
-    let serving = Serving::start(&home, &[]);
-    let body = serving
-        .post(CHAT, &chat("roundtable/short", &json!({})))
-        .json();
-    let id = body["roundtable"]["id"].as_str().unwrap();
-    let shown = serving.get(&format!("/api/v1/debates/{id}")).json();
-    assert_eq!(shown["protocol"], "dialectic");
-    let mut models: Vec<String> = model
-        .heard()
-        .iter()
-        .map(|request| request["model"].as_str().unwrap().to_owned())
-        .collect();
-    models.sort();
-    models.dedup();
-    assert_eq!(models, ["a", "b"]);
-    assert_eq!(
-        model
-            .asked()
-            .iter()
-            .filter(|name| *name == "revision")
-            .count(),
-        0
-    );
-    let bad = serving.post(CHAT, &chat("roundtable/bad", &json!({})));
-    let bad = error(&bad, 400, "invalid_request_error", "invalid_request");
-    assert!(
-        bad["message"].as_str().unwrap().contains("max_rounds"),
-        "{bad}"
-    );
 }
 
 /// While a model thinks, an empty delta arrives every ten seconds.
@@ -992,250 +677,6 @@ fn b03_eight_clients_are_answered_at_once() {
     let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), 8);
     assert!(all < one * 3, "one {one:?}, eight {all:?}");
-}
-
-const RESPONSES: &str = "/v1/responses";
-
-/// The response without streaming, with the whole history or with the id of the response before.
-#[test]
-fn b03_the_responses_api_answers() {
-    let model = model_server();
-    let home = Home::with_model(&model);
-    let serving = Serving::start(&home, &[]);
-    let body = json!({ "model": "roundtable/panel", "input": QUESTION, "metadata": { "a": "b" } });
-    let first = serving.post(RESPONSES, &body).json();
-    assert_eq!(first["object"], "response");
-    assert_eq!(first["status"], "completed");
-    assert_eq!(first["metadata"], json!({ "a": "b" }));
-    let message = &first["output"][0];
-    assert_eq!(message["type"], "message");
-    assert_eq!(
-        message["content"][0]["text"],
-        "Use a queue. STOP Because of bursts."
-    );
-    assert!(first["usage"]["total_tokens"].as_u64().unwrap() > 0);
-    assert_eq!(first["roundtable"]["calls"], 9);
-    // Asked on.
-    let body =
-        json!({ "model": "panel", "input": "And then?", "previous_response_id": first["id"] });
-    let second = serving.post(RESPONSES, &body).json();
-    assert_eq!(second["previous_response_id"], first["id"]);
-    assert_eq!(second["model"], "roundtable/panel");
-    let heard = model.heard().last().unwrap().to_string();
-    for words in [
-        "And then?",
-        "> User: Should we put",
-        "> Assistant: Use a queue.",
-    ] {
-        assert!(heard.contains(words), "'{words}' is not in {heard}");
-    }
-    // As Codex asks, with items and tools that need not be called.
-    let body = json!({
-        "model": "roundtable/panel",
-        "instructions": "You are a coding agent.",
-        "input": [
-            { "type": "message", "role": "developer", "content": [{ "type": "input_text", "text": "Be brief." }] },
-            { "type": "reasoning", "summary": [], "encrypted_content": "x" },
-            { "type": "function_call", "name": "shell", "arguments": "{}", "call_id": "1" },
-            { "type": "function_call_output", "call_id": "1", "output": "a.rs" },
-            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": QUESTION }] },
-        ],
-        "tools": [{ "type": "function", "name": "shell" }],
-        "tool_choice": "auto",
-        "parallel_tool_calls": false,
-        "store": false,
-        "include": ["reasoning.encrypted_content"],
-    });
-    assert_eq!(serving.post(RESPONSES, &body).status, 200);
-    let heard = model.heard().last().unwrap().to_string();
-    for words in [
-        "> You are a coding agent.",
-        "> Be brief.",
-        "> Assistant: calls shell",
-        "> Tool: a.rs",
-    ] {
-        assert!(heard.contains(words), "'{words}' is not in {heard}");
-    }
-    let cut = json!({ "model": "roundtable/panel", "input": QUESTION, "max_output_tokens": 4 });
-    let cut = serving.post(RESPONSES, &cut).json();
-    assert_eq!(cut["status"], "incomplete");
-    assert_eq!(cut["incomplete_details"]["reason"], "max_output_tokens");
-    let format = json!({ "type": "json_schema", "name": "verdict", "schema": {
-        "type": "object", "properties": { "queue": { "type": "boolean" } }, "required": ["queue"],
-    } });
-    let json =
-        json!({ "model": "roundtable/panel", "input": QUESTION, "text": { "format": format } });
-    let json = serving.post(RESPONSES, &json).json();
-    assert_eq!(
-        json["output"][0]["content"][0]["text"],
-        "{\"queue\":true,\"why\":\"Bursts.\"}"
-    );
-}
-
-/// The events in OpenAI's order, numbered without a gap.
-#[test]
-fn b03_the_responses_api_streams_its_events_in_order() {
-    let home = Home::with_model(&model_server());
-    let serving = Serving::start(&home, &[]);
-    let body = json!({ "model": "roundtable/panel", "input": QUESTION, "stream": true });
-    let stream = serving.post_stream(RESPONSES, &body);
-    assert_eq!(stream.status, 200);
-    let events: Vec<Value> = stream
-        .map(|block| {
-            let (name, data) = block.split_once("\ndata: ").unwrap();
-            let data: Value = serde_json::from_str(data).unwrap();
-            assert_eq!(name, format!("event: {}", data["type"].as_str().unwrap()));
-            data
-        })
-        .collect();
-    let mut kinds: Vec<&str> = events
-        .iter()
-        .map(|event| event["type"].as_str().unwrap())
-        .collect();
-    for (index, event) in events.iter().enumerate() {
-        assert_eq!(event["sequence_number"], index);
-    }
-    kinds.dedup();
-    let expected = [
-        "response.created",
-        "response.in_progress",
-        "response.output_item.added",
-        "response.reasoning_summary_part.added",
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "response.reasoning_summary_part.done",
-        "response.output_item.done",
-        "response.output_item.added",
-        "response.content_part.added",
-        "response.output_text.delta",
-        "response.output_text.done",
-        "response.content_part.done",
-        "response.output_item.done",
-        "response.completed",
-    ];
-    assert_eq!(kinds, expected);
-    let told: String = events
-        .iter()
-        .filter(|event| event["type"] == "response.reasoning_summary_text.delta")
-        .map(|event| event["delta"].as_str().unwrap())
-        .collect();
-    let response = &events.last().unwrap()["response"];
-    assert_eq!(response["output"][0]["summary"][0]["text"], told.as_str());
-    assert_eq!(
-        response["output"][1]["content"][0]["text"],
-        "Use a queue. STOP Because of bursts."
-    );
-    assert!(response["usage"]["total_tokens"].as_u64().unwrap() > 0);
-}
-
-#[test]
-fn b03_bad_requests_to_the_responses_api_are_refused() {
-    let home = Home::with_model(&model_server());
-    let serving = Serving::start(&home, &[]);
-    for (more, status, param, code) in [
-        (json!({ "input": [] }), 400, "messages", "invalid_request"),
-        (json!({ "input": 7 }), 400, "input", "invalid_request"),
-        (
-            json!({ "input": [{ "role": "wizard", "content": "x" }] }),
-            400,
-            "input[0].role",
-            "invalid_request",
-        ),
-        (
-            json!({ "background": true }),
-            400,
-            "background",
-            "unsupported_parameter",
-        ),
-        (
-            json!({ "tool_choice": "required" }),
-            400,
-            "tool_choice",
-            "unsupported_parameter",
-        ),
-        (json!({ "model": "gpt-5" }), 404, "model", "model_not_found"),
-        (
-            json!({ "previous_response_id": "resp_0" }),
-            404,
-            "previous_response_id",
-            "previous_response_not_found",
-        ),
-        (
-            json!({ "text": { "format": { "type": "json_schema" } } }),
-            400,
-            "text.format.schema",
-            "invalid_request",
-        ),
-    ] {
-        let mut body = json!({ "model": "roundtable/panel", "input": QUESTION });
-        for (key, value) in more.as_object().unwrap() {
-            body[key] = value.clone();
-        }
-        let reply = serving.post(RESPONSES, &body);
-        let error = error(&reply, status, "invalid_request_error", code);
-        assert_eq!(error["param"], param, "{more}");
-    }
-    assert_eq!(debates(&serving).len(), 0);
-}
-
-/// B-13: `roundtable presets`
-#[test]
-fn b13_presets_are_listed_shown_created_and_checked() {
-    let home = Home::empty();
-    let list = home.run(&["presets"]);
-    assert!(list.out.starts_with("second-opinion"), "{}", list.out);
-    assert!(list.out.contains("(built in)"), "{}", list.out);
-    let shown = home
-        .run(&["presets", "show", "second-opinion", "--json"])
-        .json();
-    assert_eq!(shown["protocol"], "panel");
-    home.run(&["presets", "show", "second-opinon"])
-        .expect(2, &["did you mean 'second-opinion'?"]);
-    home.run(&["presets", "new", "careful"])
-        .expect(0, &["Created", "roundtable/careful"]);
-    home.run(&["presets", "new", "careful"])
-        .expect(2, &["already exists"]);
-    home.run(&["presets", "new", "Not a name"])
-        .expect(2, &["lowercase letters"]);
-    let names: Vec<Value> = home
-        .run(&["presets", "list", "--json"])
-        .json()
-        .as_array()
-        .unwrap()
-        .clone();
-    let names: Vec<&str> = names
-        .iter()
-        .map(|preset| preset["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["careful", "second-opinion"]);
-    let text = "name = \"mine\"\nsummary = \"s\"\nprotocol = \"panel\"\n[rules]\n";
-    home.write("mine.toml", &format!("{text}full = true\n"));
-    home.run(&["presets", "check", "mine.toml"])
-        .expect(0, &["is valid"]);
-    home.write("mine.toml", &format!("{text}ful = true\n"));
-    home.run(&["presets", "check", "mine.toml"]).expect(
-        2,
-        &["mine.toml:5: panel has no rule 'ful'; did you mean 'full'?"],
-    );
-}
-
-/// A repository that was cloned cannot add or replace presets unless its configuration is trusted.
-#[test]
-fn b13_presets_of_an_untrusted_folder_are_ignored() {
-    let home = Home::empty();
-    home.write("repo/roundtable.toml", "[tiers]\n");
-    home.write(
-        "repo/presets/second-opinion.toml",
-        "name = \"second-opinion\"\nsummary = \"Evil\"\nprotocol = \"ask\"\n",
-    );
-    let list = || {
-        let mut command = home.command(&["presets", "list"]);
-        let command = command.current_dir(home.path().join("repo"));
-        crate::harness::finished(command.output().unwrap())
-    };
-    let run = list();
-    assert!(!run.out.contains("Evil"), "{}", run.out);
-    assert!(run.err.contains("presets/ is ignored"), "{}", run.err);
 }
 
 /// The shortest of several measurements, which says least about what else the machine does.
