@@ -123,6 +123,10 @@ impl Local {
     pub(crate) async fn tokens_per_second(&self, _: &str) -> Option<f64> {
         None
     }
+
+    pub(crate) fn recorded_speed(&self, _: &str) -> Option<f64> {
+        None
+    }
 }
 
 #[cfg(feature = "local")]

@@ -29,7 +29,7 @@ impl SpeedRecord {
         Self(file)
     }
 
-    fn read(&self) -> Option<f64> {
+    pub(super) fn read(&self) -> Option<f64> {
         let text = fs::read_to_string(self.0.as_ref()?).ok()?;
         let speed: f64 = text.trim().parse().ok()?;
         (speed.is_finite() && speed > 0.0).then_some(speed)

@@ -164,6 +164,11 @@ impl Local {
         self.models.get(name)?.tokens_per_second(name).await
     }
 
+    /// The speed of a model on this machine from earlier runs, in output tokens per second.
+    pub(crate) fn recorded_speed(&self, name: &str) -> Option<f64> {
+        self.speed_record(name).read()
+    }
+
     fn speed_record(&self, name: &str) -> SpeedRecord {
         let cache = self.locations.as_ref().map(|locations| &locations.cache);
         SpeedRecord::new(cache.map(|cache| cache.join(format!("{name}.speed"))))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use roundtable_core::estimate::{Amounts, Ratios, SAMPLE};
 use roundtable_core::scale::Scale;
 use roundtable_engine::budget::Budget;
-use roundtable_engine::estimate::{Estimate, estimate, first_prompts};
+use roundtable_engine::estimate::{Estimate, Speeds, estimate, first_prompts};
 use roundtable_engine::event::Setup;
 use roundtable_engine::journal::MemoryJournal;
 use roundtable_engine::protocol::{AnyProtocol, SeatModels};
@@ -19,9 +19,13 @@ use tokio_util::sync::CancellationToken;
 use super::PreparedDebate;
 use crate::app_context::AppContext;
 use crate::clock::SystemClock;
+use crate::embedded;
 use crate::failure::{Failure, Fault};
 use crate::format::grouped;
 use crate::store::Store;
+
+/// Output tokens per second of an embedded model that has not run on this machine: 1.5B parameters on two cores.
+const UNMEASURED_SPEED: f64 = 10.0;
 
 /// The estimate of a request that is not started.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -91,7 +95,20 @@ pub(super) async fn of_debate(
         .iter()
         .map(|past| (past.estimate.uncalibrated, past.used));
     let ratios = Ratios::of(&past.collect::<Vec<_>>());
-    Ok(Some(estimate(&outline, setup, models, &prompts, &ratios)))
+    let speeds = embedded_speeds(app, setup);
+    let estimate = estimate(&outline, setup, models, &prompts, &speeds, &ratios);
+    Ok(Some(estimate))
+}
+
+/// The speeds of the seats on the embedded model. Hosted models are fast enough for the usual speed.
+fn embedded_speeds(app: &AppContext, setup: &Setup) -> Speeds {
+    let seats = setup.seats.iter();
+    let speeds = seats.filter_map(|seated| {
+        let model = embedded::name_of(&seated.model)?;
+        let speed = app.local.recorded_speed(model);
+        Some((seated.seat.name.clone(), speed.unwrap_or(UNMEASURED_SPEED)))
+    });
+    speeds.collect()
 }
 
 /// Refuses a cost limit that even the shortest course of the debate exceeds.

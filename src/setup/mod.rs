@@ -134,8 +134,6 @@ pub(crate) async fn prepare(
         policy,
         ..
     } = spec;
-    // The first prompts are counted below.
-    tokens::load_in_background();
     // A broken prompt or template is found before the debate is created.
     app.prompts()?;
     if protocol.needs().library {

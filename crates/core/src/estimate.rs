@@ -66,7 +66,7 @@ pub struct SeatSize {
     pub reply: u64,
     /// `None` if unknown.
     pub price: Option<Price>,
-    /// `None` for a hosted model of usual speed.
+    /// Of a model on this machine, whose parallel calls share its speed. `None` for a hosted model of usual speed.
     pub tokens_per_second: Option<f64>,
 }
 
@@ -89,7 +89,7 @@ pub fn amounts(stages: &[Stage], size_of: impl Fn(&str) -> SeatSize) -> Amounts 
         ..Amounts::default()
     };
     for stage in stages {
-        let mut slowest = 0.0_f64;
+        let (mut slowest, mut on_this_machine) = (0.0_f64, 0.0);
         for call in stage {
             let size = size_of(&call.seat);
             let read = size.reply.saturating_mul(call.reads as u64);
@@ -103,9 +103,14 @@ pub fn amounts(stages: &[Stage], size_of: impl Fn(&str) -> SeatSize) -> Amounts 
             let cost = size.price.map(|price| price.of(usage).dollars());
             sum.cost = sum.cost.zip(cost).map(|(sum, cost)| sum + cost);
             let speed = size.tokens_per_second.unwrap_or(TOKENS_PER_SECOND);
-            slowest = slowest.max(FIRST_TOKEN_SECONDS + size.reply as f64 / speed);
+            let seconds = FIRST_TOKEN_SECONDS + size.reply as f64 / speed;
+            if size.tokens_per_second.is_some() {
+                on_this_machine += seconds;
+            } else {
+                slowest = slowest.max(seconds);
+            }
         }
-        sum.seconds += slowest;
+        sum.seconds += slowest.max(on_this_machine);
     }
     sum.cost = sum.cost.map(|cost| rounded(cost, 1e6));
     sum.seconds = rounded(sum.seconds, 10.0);

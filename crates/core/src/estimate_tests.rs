@@ -53,6 +53,22 @@ fn b13_calls_add_up_and_parallel_calls_take_as_long_as_the_slowest() {
     assert_eq!(Some(sum.seconds), Some(11.5 + 2.5));
 }
 
+/// Two seats on one machine share its speed; a hosted seat next to them does not wait.
+#[test]
+fn b13_parallel_calls_on_one_machine_add_up() {
+    let sum = |is_local: fn(&str) -> bool| {
+        let sizes = |seat: &str| SeatSize {
+            tokens_per_second: is_local(seat).then_some(10.0),
+            ..size(100, 60)
+        };
+        amounts(&stages(), sizes).seconds
+    };
+    // 2 · (1.5 s + 60 / 10), then 1.5 s + 60 / 10.
+    assert_eq!(Some(sum(|_| true)), Some(15.0 + 7.5));
+    assert_eq!(Some(sum(|seat| seat == "a")), Some(7.5 + 7.5));
+    assert_eq!(Some(sum(|_| false)), Some(2.5 + 2.5));
+}
+
 #[test]
 fn b13_one_unknown_price_makes_the_cost_unknown() {
     let sum = amounts(&stages(), |seat| SeatSize {

@@ -47,6 +47,9 @@ pub struct Comparison {
     pub inside: Inside,
 }
 
+/// Output tokens per second, by seat, where it is known.
+pub type Speeds = HashMap<String, f64>;
+
 /// `prompts` are the tokens of the first prompts by seat, `ratios` those of earlier debates of the protocol and depth.
 #[expect(clippy::implicit_hasher, reason = "the map of `first_prompts`")]
 pub fn estimate(
@@ -54,9 +57,10 @@ pub fn estimate(
     setup: &Setup,
     models: &SeatModels,
     prompts: &HashMap<String, u64>,
+    speeds: &Speeds,
     ratios: &Ratios,
 ) -> Estimate {
-    let question = tokens::count(&setup.question);
+    let question = tokens::estimate(&setup.question);
     let mean = prompts
         .values()
         .sum::<u64>()
@@ -69,14 +73,20 @@ pub fn estimate(
             max_prompt: context.map_or(MAX_PROMPT, u64::from),
             reply,
             price: model.and_then(|seat| seat.price),
-            tokens_per_second: None,
+            tokens_per_second: speeds.get(seat).copied(),
         }
     };
     let uncalibrated = amounts(&outline.likely, |seat| {
         size(seat, mean.unwrap_or(question), usual_reply(setup, seat))
     });
-    // Every prompt contains at least the question.
-    let least = amounts(&outline.least, |seat| size(seat, question, SHORTEST_REPLY));
+    // Every prompt contains at least the question. A token has four bytes on average; in some texts it has eight.
+    let least = amounts(&outline.least, |seat| {
+        let size = size(seat, question, SHORTEST_REPLY);
+        SeatSize {
+            prompt: size.prompt / 2,
+            ..size
+        }
+    });
     Estimate {
         depth: setup.depth,
         ranges: ranges(&uncalibrated, ratios),
@@ -152,8 +162,6 @@ struct Heard(Mutex<HeardPrompts>);
 struct HeardPrompts {
     by_seat: HashMap<String, u64>,
     calls: usize,
-    /// Most texts are the same for all seats of a round.
-    counted: HashMap<String, u64>,
 }
 
 impl Heard {
@@ -167,16 +175,8 @@ impl Heard {
 
     fn add(&self, seat: &str, request: &Request) {
         self.with(|heard| {
-            let mut sum = 0;
-            for text in request.texts() {
-                if let Some(count) = heard.counted.get(text) {
-                    sum += count;
-                } else {
-                    let count = tokens::count(text);
-                    heard.counted.insert(text.to_owned(), count);
-                    sum += count;
-                }
-            }
+            // Not counted exactly: loading the vocabulary would take as long as everything else before the first call.
+            let sum = request.texts().map(tokens::estimate).sum::<u64>();
             let longest = heard.by_seat.entry(seat.to_owned()).or_default();
             *longest = sum.max(*longest);
             heard.calls += 1;

@@ -120,7 +120,7 @@ async fn b13_the_counted_prompt_is_the_sent_one() {
     deps.embedder = None;
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     play(&table, &Dialectic).await.unwrap();
-    let sent: u64 = model.heard()[0].texts().map(tokens::count).sum();
+    let sent: u64 = model.heard()[0].texts().map(tokens::estimate).sum();
     assert_eq!(prompts.unwrap()["proposer"], sent);
 }
 
@@ -130,7 +130,14 @@ async fn estimated(question: &str) -> (Setup, Estimate) {
     let models = deps.seat_models.clone();
     let prompts = first_prompts(&Dialectic, &setup, deps).await.unwrap();
     let outline = Dialectic.outline(&setup).unwrap();
-    let estimate = estimate(&outline, &setup, &models, &prompts, &Ratios::default());
+    let estimate = estimate(
+        &outline,
+        &setup,
+        &models,
+        &prompts,
+        &Speeds::new(),
+        &Ratios::default(),
+    );
     (setup, estimate)
 }
 
