@@ -27,7 +27,6 @@ use roundtable_engine::protocols::{self, forecast::observations};
 use roundtable_engine::round_value::ValueHistory;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
-use roundtable_engine::tokens;
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
