@@ -1,52 +1,18 @@
-//! The estimated usage, cost and duration of a debate, from earlier debates of the protocol or from a rule of thumb.
+//! The usage, cost and duration of a debate by a rule of thumb, where there is no request to estimate yet.
 
 use std::time::Duration;
 
 use roundtable_core::usage::{Money, Price, Usage};
-use roundtable_engine::cast::Cast;
 
 use crate::format::{counted, grouped};
-use crate::store::Totals;
-
-/// The number of earlier debates that an estimate is based on.
-pub(crate) const SAMPLE: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UsageEstimate {
     usage: Usage,
     calls: u64,
-    basis: Basis,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Basis {
-    /// The mean of this many earlier debates.
-    Earlier(usize),
-    RuleOfThumb,
 }
 
 impl UsageEstimate {
-    /// The mean of these debates, or a guess from the size of the cast if there are none.
-    pub(crate) fn new(earlier: &[Totals], cast: &Cast) -> Self {
-        let rule_of_thumb = || Self::of_calls(cast.seats.len() as u64 * 3);
-        Self::of_earlier(earlier).unwrap_or_else(rule_of_thumb)
-    }
-
-    /// The mean of these debates; `None` if there are none.
-    pub(crate) fn of_earlier(earlier: &[Totals]) -> Option<Self> {
-        let count = earlier.len() as u64;
-        let mean = |of: fn(&Totals) -> u64| earlier.iter().map(of).sum::<u64>().checked_div(count);
-        Some(Self {
-            usage: Usage {
-                input: mean(|totals| totals.input_tokens)?,
-                output: mean(|totals| totals.output_tokens)?,
-                cached: mean(|totals| totals.cached_tokens)?,
-            },
-            calls: mean(|totals| totals.calls)?,
-            basis: Basis::Earlier(earlier.len()),
-        })
-    }
-
     /// Per call, the prompt with the transcript as input and a page of output.
     pub(crate) fn of_calls(calls: u64) -> Self {
         Self {
@@ -56,15 +22,12 @@ impl UsageEstimate {
                 cached: 0,
             },
             calls,
-            basis: Basis::RuleOfThumb,
         }
     }
 
     /// The same for small models, which write less.
     pub(crate) fn of_small_models(mut self) -> Self {
-        if self.basis == Basis::RuleOfThumb {
-            self.usage.output = self.calls * 150;
-        }
+        self.usage.output = self.calls * 150;
         self
     }
 
@@ -85,17 +48,6 @@ impl UsageEstimate {
             Some(cost) => format!("${:.2}", cost.dollars().max(0.01)),
             None => "price unknown".to_owned(),
         }
-    }
-
-    /// `About 9 calls, 19,000 tokens, $0.04`
-    pub(crate) fn to_text(self, price: Option<&Price>) -> String {
-        let basis = match self.basis {
-            Basis::Earlier(1) => " (based on the last debate)",
-            Basis::Earlier(_) => " (based on recent debates)",
-            Basis::RuleOfThumb => "",
-        };
-        let (size, cost) = (self.size_text(), self.cost_text(price));
-        format!("About {size}, {cost}{basis}")
     }
 }
 

@@ -24,21 +24,30 @@ fn the_duration_follows_from_calls_and_speed() {
     );
 }
 
-/// Earlier debates count as they were.
 #[test]
 fn small_models_write_less() {
     let small = UsageEstimate::of_calls(9).of_small_models();
     assert_eq!((small.calls, small.usage.output), (9, 9 * 150));
-    let totals = Totals {
-        calls: 5,
-        output_tokens: 4_000,
-        ..Totals::default()
+}
+
+#[test]
+fn the_cost_estimate_is_rounded() {
+    let text = |price: Option<Price>| {
+        let estimate = UsageEstimate::of_calls(9);
+        format!(
+            "{}, {}",
+            estimate.size_text(),
+            estimate.cost_text(price.as_ref())
+        )
     };
-    let earlier = UsageEstimate::of_earlier(&[totals])
-        .unwrap()
-        .of_small_models();
-    assert_eq!((earlier.calls, earlier.usage.output), (5, 4_000));
-    assert_eq!(UsageEstimate::of_earlier(&[]), None);
+    let price = Price {
+        input: 3.0,
+        output: 15.0,
+        cached: None,
+    };
+    assert_eq!(text(Some(price)), "9 calls, 20,000 tokens, $0.11");
+    assert_eq!(text(Some(Price::FREE)), "9 calls, 20,000 tokens, free");
+    assert_eq!(text(None), "9 calls, 20,000 tokens, price unknown");
 }
 
 #[test]

@@ -328,5 +328,5 @@ async fn first_question(
 /// What a debate of `ask` uses.
 fn typical_debate(app: &AppContext) -> Result<UsageEstimate, Failure> {
     let cast = Cast::load(&app.data, Dialectic::CAST)?;
-    Ok(UsageEstimate::new(&[], &cast))
+    Ok(UsageEstimate::of_calls(cast.seats.len() as u64 * 3))
 }

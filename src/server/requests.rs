@@ -15,6 +15,7 @@ use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::depth::Depth;
+use roundtable_engine::preset::Preset;
 use roundtable_engine::protocols::{self, forecast};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
@@ -252,6 +253,25 @@ impl NewDebate {
             allow_secrets: false,
             seed: None,
             depth: Depth::default(),
+        }
+    }
+
+    /// The debate of a preset, without a question. A preset names a known protocol.
+    pub(crate) fn of_preset(preset: Preset) -> Self {
+        let protocol = preset.protocol().unwrap_or(protocols::ALL[0]);
+        let budget = preset.budget;
+        Self {
+            cast: preset.cast,
+            model: preset.model,
+            seats: preset.seats,
+            depth: preset.depth,
+            rules: preset.rules,
+            budget: Some(BudgetRequest {
+                max_tokens: budget.max_tokens,
+                max_cost: budget.max_cost,
+                max_seconds: budget.max_seconds,
+            }),
+            ..Self::of(protocol.name())
         }
     }
 

@@ -3,7 +3,7 @@
 //! A listing has a bounded cost: it uses an index unless it searches, returns the beginning of each question, and counts up to
 //! [`MAX_COUNTED`]. Searches run one at a time, so that they leave connections for everything else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::dialect::Dialect;
 use super::errors::{Failure, FindError, StoreError};
-use super::row::{DebateRow, Totals, parse_id, select_debates};
+use super::row::{DebateRow, parse_id, select_debates};
 use super::{Store, signed, unsigned};
 
 /// How many matches an ambiguous id lists.
@@ -234,35 +234,6 @@ impl Store {
             shorten(&mut row.question);
         }
         Ok(debates)
-    }
-
-    /// The usage of the newest debates of each protocol that match the filter, in one query.
-    pub(crate) async fn usage_by_protocol(
-        &self,
-        protocols: &[&str],
-        filter: &Filter,
-    ) -> Result<HashMap<String, Vec<Totals>>, StoreError> {
-        let mut conditions = Conditions::default();
-        let mut parts = Vec::new();
-        for (number, protocol) in protocols.iter().enumerate() {
-            let filter = Filter {
-                protocol: Some((*protocol).to_owned()),
-                ..filter.clone()
-            };
-            conditions.set(&filter, &HashSet::new(), self.writer.dialect());
-            parts.push(format!(
-                "SELECT * FROM (SELECT protocol, calls, retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known \
-                 FROM debates {} ORDER BY created_at DESC, id DESC LIMIT {}) AS part{number}",
-                conditions.clause, filter.limit
-            ));
-        }
-        let query = conditions.bind(&parts.join(" UNION ALL "));
-        let read = |row: &AnyRow| Ok((row.try_get("protocol")?, Totals::read(row)?));
-        let mut usage: HashMap<String, Vec<Totals>> = HashMap::new();
-        for (protocol, totals) in self.read_all(query, read).await? {
-            usage.entry(protocol).or_default().push(totals);
-        }
-        Ok(usage)
     }
 
     /// The journal of a debate after the entry `seq`.

@@ -3,6 +3,7 @@
 
 mod chromium;
 mod enhanced;
+mod start;
 
 use std::time::Duration;
 
@@ -582,7 +583,7 @@ async fn the_home_page_is_small_and_usable_by_keyboard() {
     assert!((1..100_000).contains(&total), "{total}: {sizes:?}");
 
     // The question has the focus; Tab moves to the button, Enter submits.
-    let typed = format!("{QUESTION}\u{e004}\u{e004}\u{e004}\u{e004}\u{e007}");
+    let typed = format!("{QUESTION}\u{e004}\u{e007}");
     browser
         .client
         .active_element()
@@ -610,9 +611,10 @@ async fn the_form_shows_the_fields_of_a_protocol_and_keeps_them_after_an_error()
         element.is_displayed().await.unwrap()
     };
     assert!(!is_shown(OUTCOMES).await && !is_shown("#modes-mode").await);
-    browser.click(".choice:has([value=forecast])").await;
+    browser.click(".tabs label:has([value=forecast])").await;
     assert!(is_shown(OUTCOMES).await && !is_shown("#modes-mode").await);
 
+    browser.find(OUTCOMES).await.clear().await.unwrap();
     browser.write(OUTCOMES, "Only this one").await;
     browser.click(".ask button").await;
     browser.find(".problem").await;
@@ -622,7 +624,7 @@ async fn the_form_shows_the_fields_of_a_protocol_and_keeps_them_after_an_error()
     };
     assert_eq!(value("#question").await, "Who wins?");
     assert_eq!(value(OUTCOMES).await, "Only this one");
-    assert!(is_shown(OUTCOMES).await, "the cast is still chosen");
+    assert!(is_shown(OUTCOMES).await, "the task is still chosen");
 
     browser.write(OUTCOMES, "\nAnother one").await;
     browser.click(".ask button").await;

@@ -21,6 +21,9 @@ use seating::Wishes;
 #[serde(deny_unknown_fields)]
 pub struct Cast {
     pub name: String,
+    /// The name for people, if it is not the file's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub protocol: String,
     pub summary: String,
     pub seats: Vec<Seat>,

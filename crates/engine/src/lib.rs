@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod event;
 pub mod expected_usage;
 pub mod fallbacks;
+pub mod form;
 pub mod journal;
 pub mod mode;
 pub mod model;

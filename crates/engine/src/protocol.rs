@@ -22,6 +22,7 @@ use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, closest};
 use crate::depth::Depth;
 use crate::event::{End, Entry, Millis, Setup, State};
+use crate::form::{FormField, Task};
 use crate::journal::JournalError;
 use crate::model::Image;
 use crate::report::{Report, Section};
@@ -47,6 +48,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
     const PHASE_NAMES_EVENTS: bool = true;
     const NEEDS: Needs = Needs::NONE;
+    /// Where the start page offers it.
+    const TASK: Task = Task::Answer;
+    /// The input that takes the texts of a request, as a list with `kind`, `name` and `text`, if they are what the debate is about.
+    const PARTS: Option<&'static str> = None;
 
     /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
     type Input: DeserializeOwned + Serialize + JsonSchema + Default;
@@ -314,32 +319,6 @@ pub enum EmbedderUse {
     Measures,
 }
 
-/// A field of the page's form. Its name is the property of the input that it sets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormField {
-    pub name: &'static str,
-    pub label: &'static str,
-    pub hint: &'static str,
-    pub placeholder: &'static str,
-    pub kind: FieldKind,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldKind {
-    Text,
-    /// Several lines, each an item of a list.
-    Lines,
-    Checkbox,
-    /// One of these, or none if the first is empty.
-    Choice(Vec<FormChoice>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormChoice {
-    pub value: String,
-    pub summary: String,
-}
-
 /// [`Protocol`] as an object; see there for what each method does.
 pub trait AnyProtocol: Send + Sync {
     fn name(&self) -> &'static str;
@@ -348,6 +327,8 @@ pub trait AnyProtocol: Send + Sync {
     fn answer_phase(&self) -> &'static str;
     fn phase_names_events(&self) -> bool;
     fn needs(&self) -> Needs;
+    fn task(&self) -> Task;
+    fn parts(&self) -> Option<&'static str>;
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
     fn domain(&self, input: &Value) -> Option<Domain>;
     fn validate(
@@ -391,6 +372,14 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn needs(&self) -> Needs {
         P::NEEDS
+    }
+
+    fn task(&self) -> Task {
+        P::TASK
+    }
+
+    fn parts(&self) -> Option<&'static str> {
+        P::PARTS
     }
 
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::super::log;
 use super::super::problem::Problem;
-use super::super::requests::{BudgetRequest, NewDebate};
+use super::super::requests::NewDebate;
 use crate::failure::Fault;
 
 const PREFIX: &str = "roundtable/";
@@ -96,25 +96,11 @@ fn preset(text: &Text) -> Result<Choice, Problem> {
         );
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "invalid-preset", message)
     })?;
-    let protocol = preset.protocol().unwrap_or(protocols::ALL[0]);
-    let budget = preset.budget;
     Ok(Choice {
         id: format!("{PREFIX}{}", preset.name),
-        summary: preset.summary,
-        debate: NewDebate {
-            cast: preset.cast,
-            model: preset.model,
-            seats: preset.seats,
-            depth: preset.depth,
-            rules: preset.rules,
-            budget: Some(BudgetRequest {
-                max_tokens: budget.max_tokens,
-                max_cost: budget.max_cost,
-                max_seconds: budget.max_seconds,
-            }),
-            ..NewDebate::of(protocol.name())
-        },
+        summary: preset.summary.clone(),
         on_disconnect: preset.on_disconnect,
+        debate: NewDebate::of_preset(preset),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use roundtable_core::hex;
+use roundtable_engine::form::Task;
 use roundtable_engine::protocols;
 use sha2::{Digest, Sha256};
 
@@ -35,6 +36,12 @@ pub(crate) static LIVE: Asset = Asset {
     body: LazyLock::new(|| include_str!("assets/live.js").to_owned()),
 };
 
+pub(crate) static START: Asset = Asset {
+    path: LazyLock::new(|| hashed_path(&START, "js")),
+    content_type: "text/javascript; charset=utf-8",
+    body: LazyLock::new(|| include_str!("assets/start.js").to_owned()),
+};
+
 pub(crate) static MARK: Asset = Asset {
     path: LazyLock::new(|| hashed_path(&MARK, "svg")),
     content_type: "image/svg+xml",
@@ -43,12 +50,12 @@ pub(crate) static MARK: Asset = Asset {
 
 /// The asset with this path; `None` for unknown paths and outdated hashes.
 pub(crate) fn at(path: &str) -> Option<&'static Asset> {
-    [&STYLE, &LIVE, &MARK]
+    [&STYLE, &LIVE, &START, &MARK]
         .into_iter()
         .find(|asset| asset.path() == path)
 }
 
-/// Shows the form fields of a protocol only while one of its casts is chosen. Browsers without `:has()` show all fields.
+/// Shows the fields of a task and of a protocol only while they are chosen. Browsers without `:has()` show all fields.
 fn field_visibility() -> String {
     let rules = protocols::ALL.iter().map(|protocol| {
         let name = protocol.name();
@@ -56,7 +63,13 @@ fn field_visibility() -> String {
             ".ask:not(:has([data-protocol=\"{name}\"]:checked)) [data-for=\"{name}\"] {{ display: none; }}\n"
         )
     });
-    let rules: String = rules.collect();
+    let tasks = Task::ALL.iter().map(|task| {
+        let name = task.name();
+        format!(
+            ".ask:not(:has(#task-{name}:checked)) [data-task=\"{name}\"] {{ display: none; }}\n"
+        )
+    });
+    let rules: String = rules.chain(tasks).collect();
     format!("@supports selector(:has(*)) {{\n{rules}}}\n")
 }
 

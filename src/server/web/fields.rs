@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use roundtable_engine::data::Data;
-use roundtable_engine::protocol::{AnyProtocol, FieldKind, FormField};
-use roundtable_engine::protocols;
+use roundtable_engine::form::{FieldKind, FormField};
+use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::transcript::capital;
 use serde_json::{Map, Value, json};
+
+use crate::failure::Fault;
+use crate::format::short;
 
 /// Submitted values by `PROTOCOL.FIELD`.
 pub(crate) type FieldValues = BTreeMap<String, String>;
@@ -15,7 +18,6 @@ pub(crate) type FieldValues = BTreeMap<String, String>;
 #[derive(Debug, Clone)]
 pub(crate) struct FieldGroup {
     pub protocol: &'static str,
-    pub title: &'static str,
     pub fields: Vec<FieldView>,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct FieldView {
     pub name: String,
     pub label: &'static str,
     pub hint: &'static str,
+    pub is_essential: bool,
     pub placeholder: &'static str,
     pub control: Control,
 }
@@ -32,6 +35,12 @@ pub(crate) struct FieldView {
 #[derive(Debug, Clone)]
 pub(crate) enum Control {
     Text(String),
+    Date(String),
+    Number {
+        value: String,
+        least: u32,
+        most: u32,
+    },
     Lines(String),
     Checkbox(bool),
     Select(Vec<SelectOption>),
@@ -46,34 +55,44 @@ pub(crate) struct SelectOption {
 }
 
 impl FieldGroup {
-    /// The groups of all protocols that have fields, filled in with the submitted values.
-    pub(crate) fn all(data: &Data, values: &FieldValues) -> Vec<Self> {
-        let groups = protocols::ALL.iter().map(|protocol| {
-            let fields = protocol.form(data).into_iter();
-            Self {
-                protocol: protocol.name(),
-                title: protocol.title(),
-                fields: fields
-                    .map(|field| FieldView::new(protocol.name(), field, values))
-                    .collect(),
-            }
-        });
-        groups.filter(|group| !group.fields.is_empty()).collect()
+    /// The fields of a protocol, filled in with the submitted values.
+    pub(crate) fn of(protocol: &dyn AnyProtocol, data: &Data, values: &FieldValues) -> Self {
+        let fields = protocol.form(data).into_iter();
+        Self {
+            protocol: protocol.name(),
+            fields: fields
+                .map(|field| FieldView::new(protocol.name(), field, values))
+                .collect(),
+        }
+    }
+
+    /// The fields next to the question.
+    pub(crate) fn essential(&self) -> impl Iterator<Item = &FieldView> {
+        self.fields.iter().filter(|field| field.is_essential)
+    }
+
+    /// The fields among the options.
+    pub(crate) fn further(&self) -> impl Iterator<Item = &FieldView> {
+        self.fields.iter().filter(|field| !field.is_essential)
     }
 }
 
 impl FieldView {
     fn new(protocol: &str, field: FormField, values: &FieldValues) -> Self {
         let name = form_name(protocol, field.name);
-        let value = values.get(&name).cloned().unwrap_or_default();
+        let value = values.get(&name).cloned();
+        let value = value.unwrap_or_else(|| field.initial.to_owned());
         Self {
             id: format!("{protocol}-{}", field.name),
             name,
             label: field.label,
             hint: field.hint,
+            is_essential: field.is_essential,
             placeholder: field.placeholder,
             control: match field.kind {
                 FieldKind::Text => Control::Text(value),
+                FieldKind::Date => Control::Date(value),
+                FieldKind::Number { least, most } => Control::Number { value, least, most },
                 FieldKind::Lines => Control::Lines(value),
                 FieldKind::Checkbox => Control::Checkbox(!value.is_empty()),
                 FieldKind::Choice(choices) => {
@@ -95,6 +114,7 @@ pub(crate) fn protocol_input(
     protocol: &dyn AnyProtocol,
     data: &Data,
     values: &FieldValues,
+    faults: &mut Vec<Fault>,
 ) -> Map<String, Value> {
     let mut input = Map::new();
     for field in protocol.form(data) {
@@ -106,7 +126,16 @@ pub(crate) fn protocol_input(
             continue;
         };
         let value = match field.kind {
-            FieldKind::Text | FieldKind::Choice(_) => json!(text),
+            FieldKind::Text | FieldKind::Date | FieldKind::Choice(_) => json!(text),
+            FieldKind::Number { least, most } => match text.parse::<u32>() {
+                Ok(number) if (least..=most).contains(&number) => json!(number),
+                _ => {
+                    let (label, text) = (field.label, short(text, 40));
+                    let message = format!("invalid {label} '{text}': expected {least} to {most}");
+                    faults.push(Fault::new(format!("/rules/{}", field.name), message));
+                    continue;
+                }
+            },
             FieldKind::Lines => {
                 let lines = text.lines().map(str::trim);
                 lines.filter(|line| !line.is_empty()).collect()

@@ -14,8 +14,10 @@ mod handlers;
 mod home;
 mod learning;
 mod models;
+mod multipart;
 mod routes;
 mod sign_in_page;
+mod start_form;
 mod tokens;
 
 use super::access::Caller;

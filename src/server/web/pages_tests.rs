@@ -1,6 +1,7 @@
-use roundtable_core::usage::{Money, Price};
+use roundtable_core::usage::Money;
 use roundtable_engine::data::Data;
 use roundtable_engine::event::State;
+use roundtable_engine::form::Task;
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 
@@ -8,13 +9,13 @@ use super::audit::{AuditView, Row as AuditRow};
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Query, Row};
 use super::error_page::ErrorView;
-use super::fields::{FieldGroup, FieldValues, protocol_input};
-use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
+use super::handlers::home::{new_debate, task_panels};
+use super::home::{FormOptions, HomeView, ModelOption, ProviderModels};
 use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
+use super::start_form::{StartForm, UploadedFile};
 use super::tokens::{Added, Row as TokenListRow, TokenForm, TokensView};
 use super::*;
-use crate::estimate::UsageEstimate;
 use crate::render::{self, test_support};
 use crate::store::{DebateRow, Totals};
 
@@ -54,55 +55,18 @@ fn rows() -> Vec<Row> {
     .collect()
 }
 
-fn options(values: &FieldValues) -> FormOptions {
-    let price = Price {
-        input: 0.4,
-        output: 1.6,
-        cached: None,
-    };
-    let option = |cast: &str, protocol, summary: &str, calls| CastOption {
-        cast: cast.into(),
-        protocol,
-        title: cast_title(cast),
-        summary: summary.into(),
-        estimate: UsageEstimate::of_calls(calls).to_text(Some(&price)),
+fn options(form: &StartForm) -> FormOptions {
+    let model = |model: &str, family: &str| ModelOption {
+        value: format!("lab:{model}"),
+        label: model.into(),
+        family: family.into(),
         is_chosen: false,
     };
     FormOptions {
-        casts: vec![
-            option(
-                "dialectic",
-                "dialectic",
-                "A proposer answers, a skeptic attacks, a synthesizer writes what survived, a judge marks it.",
-                9,
-            ),
-            option(
-                "forecast",
-                "forecast",
-                "Optimist, pessimist, contrarian and historian put numbers on outcomes; a judge weighs them.",
-                31,
-            ),
-            option(
-                "themis",
-                "councils",
-                "Two councils of judges score a piece of content, argue about it, and answer a critic.",
-                24,
-            ),
-            option(
-                "modes",
-                "modes",
-                "Seats with <different> eyes debate in a mode.",
-                13,
-            ),
-        ],
-        groups: FieldGroup::all(&Data::built_in(), values),
+        tasks: task_panels(&Data::built_in(), form).unwrap(),
         providers: vec![ProviderModels {
             provider: "lab".into(),
-            models: vec![Choice {
-                value: "lab:qwen3-32b".into(),
-                label: "qwen3-32b".into(),
-                is_chosen: false,
-            }],
+            models: vec![model("qwen3-32b", "qwen"), model("<b>x</b>", "other")],
         }],
         default_model: Some(("lab:qwen3-32b".into(), "configured".into())),
         advice: None,
@@ -111,27 +75,34 @@ fn options(values: &FieldValues) -> FormOptions {
 }
 
 fn home(form: StartForm) -> HomeView {
-    HomeView::new(options(&form.fields), form)
+    HomeView::new(options(&form), form)
+}
+
+fn form_of(values: &[(&str, &str)]) -> StartForm {
+    let values = values.iter();
+    StartForm {
+        values: values
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+        files: Vec::new(),
+    }
 }
 
 /// A submitted form with fields of two protocols.
 fn submitted() -> StartForm {
-    let fields = [
+    let values = [
+        ("question", "Why </textarea><script>?"),
+        ("task", "debate"),
+        ("way.debate", "modes"),
+        ("seat.modes.sentinel", "lab:\"><script>"),
+        ("max_cost", "0.5"),
         ("modes.mode", "red-team-blue-team"),
         ("modes.domain", "API \"design\""),
         ("modes.enhanced", "on"),
         ("modes.algorithm", ""),
         ("forecast.outcomes", "Yes\n\n </textarea><script> \n"),
     ];
-    StartForm {
-        question: "Why </textarea><script>?".into(),
-        cast: "modes".into(),
-        max_cost: "0.5".into(),
-        fields: fields
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
-        ..StartForm::default()
-    }
+    form_of(&values)
 }
 
 /// Every page with all of its parts, by name.
@@ -513,38 +484,159 @@ fn c09_live_parts_have_the_same_ids_as_the_page() {
     assert_eq!(timeline(&whole), timeline(&outline));
 }
 
-/// A protocol's input is read from its own fields, by their kind; empty values are left out.
-#[test]
-fn form_fields_become_the_input_of_the_chosen_protocol() {
-    let input = |name| {
-        let protocol = protocols::named(name).unwrap();
-        serde_json::Value::Object(protocol_input(
-            protocol,
-            &Data::built_in(),
-            &submitted().fields,
-        ))
-    };
-    assert_eq!(
-        input("modes"),
-        serde_json::json!({ "mode": "red-team-blue-team", "domain": "API \"design\"", "enhanced": true })
-    );
-    assert_eq!(
-        input("forecast"),
-        serde_json::json!({ "outcomes": ["Yes", "</textarea><script>"] })
-    );
-    assert_eq!(input("dialectic"), serde_json::json!({}));
+fn request_of(values: &[(&str, &str)]) -> Result<serde_json::Value, Vec<String>> {
+    let request = new_debate(&Data::built_in(), &form_of(values));
+    let request = request.map_err(|problem| problem.messages())?;
+    Ok(serde_json::to_value(request).unwrap())
 }
 
-/// Every group of fields is shown by the style sheet while a cast of its protocol is chosen.
+/// A request has the fields of its protocol, by their kind; empty values and those of other protocols are left out.
 #[test]
-fn the_style_sheet_shows_the_fields_of_the_chosen_protocol() {
-    let groups = FieldGroup::all(&Data::built_in(), &FieldValues::new());
-    assert!(groups.len() > 1);
-    for group in groups {
-        let name = group.protocol;
+fn the_form_becomes_a_request_of_the_chosen_task() {
+    let request = new_debate(&Data::built_in(), &submitted()).unwrap();
+    assert_eq!(
+        (request.protocol.as_str(), request.cast.as_deref()),
+        ("modes", Some("modes"))
+    );
+    assert_eq!(
+        serde_json::Value::Object(request.rules),
+        serde_json::json!({
+            "mode": "red-team-blue-team",
+            "domain": "API \"design\"",
+            "enhanced": true,
+        })
+    );
+    assert_eq!(request.seats["sentinel"], "lab:\"><script>");
+    assert_eq!(request.budget.unwrap().max_cost, Some(0.5));
+
+    let forecast = request_of(&[
+        ("task", "forecast"),
+        ("question", "Rain?"),
+        ("forecast.outcomes", "Yes\n\n No \n"),
+        ("forecast.resolves", "2027-06-30"),
+        ("forecast.rounds", "2"),
+        ("modes.mode", "delphi"),
+        ("depth", "quick"),
+    ])
+    .unwrap();
+    assert_eq!(forecast["protocol"], "forecast");
+    assert_eq!(forecast["depth"], "quick");
+    assert_eq!(
+        forecast["rules"],
+        serde_json::json!({ "outcomes": ["Yes", "No"], "resolves": "2027-06-30", "rounds": 2 })
+    );
+    // Every task has a default, and so has a form without a task.
+    for (task, protocol) in [
+        ("", "dialectic"),
+        ("answer", "dialectic"),
+        ("debate", "modes"),
+        ("forecast", "forecast"),
+        ("judge", "councils"),
+        ("<b>", "dialectic"),
+    ] {
+        let request = request_of(&[("task", task), ("question", "Why?")]).unwrap();
+        assert_eq!(request["protocol"], protocol, "{task}");
+    }
+}
+
+#[test]
+fn a_preset_is_a_way_of_its_task_and_the_form_wins_over_it() {
+    let preset = ("way.answer", "preset:second-opinion");
+    let plain = request_of(&[("question", "Why?"), preset, ("depth", "normal")]).unwrap();
+    assert_eq!(plain["protocol"], "panel");
+    assert_eq!(plain["budget"]["max_seconds"], 300.0);
+    let own = request_of(&[("question", "Why?"), preset, ("max_minutes", "2")]).unwrap();
+    assert_eq!(own["budget"]["max_seconds"], 120.0);
+}
+
+/// Everything that is wrong with a form is said at once.
+#[test]
+fn e10_wrong_values_of_the_form_are_reported_together() {
+    let wrong = request_of(&[
+        ("task", "forecast"),
+        ("forecast.rounds", "11"),
+        ("max_cost", "abc"),
+        ("max_minutes", "soon"),
+    ]);
+    assert_eq!(
+        wrong.unwrap_err(),
+        [
+            "invalid cost 'abc'",
+            "invalid number of minutes 'soon'",
+            "invalid Rounds '11': expected 1 to 10"
+        ]
+    );
+    for way in [
+        "preset:nothing",
+        "nothing",
+        "../../etc/passwd",
+        "preset:../x",
+    ] {
+        let wrong = request_of(&[("way.answer", way)]).unwrap_err();
+        assert_eq!(wrong.len(), 1, "{way}: {wrong:?}");
+    }
+}
+
+/// Files are sources, the judged text, or a part of the question: what the protocol reads.
+#[test]
+fn files_of_the_form_go_where_the_protocol_reads_them() {
+    let request = |task: &str, question: &str, files: &[(&str, Option<&str>)]| {
+        let mut form = form_of(&[("task", task), ("question", question)]);
+        let files = files.iter();
+        form.files = files
+            .map(|(name, text)| UploadedFile {
+                name: (*name).into(),
+                text: text.map(str::to_owned),
+            })
+            .collect();
+        new_debate(&Data::built_in(), &form).map_err(|problem| problem.messages())
+    };
+    let file = [("a.md", Some("# A\n"))];
+    let debate = request("debate", "Why?", &file).unwrap();
+    assert_eq!(
+        (debate.question.as_str(), debate.sources.len()),
+        ("Why?", 1)
+    );
+    assert_eq!(debate.sources[0].name, "a.md");
+    let judged = request("judge", "", &file).unwrap();
+    assert_eq!(
+        judged.rules["parts"],
+        serde_json::json!([{ "kind": "text", "name": "a.md", "text": "# A\n" }])
+    );
+    let both = request("judge", "Mine", &file).unwrap();
+    assert_eq!(
+        (
+            both.question.as_str(),
+            both.rules["parts"].as_array().unwrap().len()
+        ),
+        ("", 2)
+    );
+    let answer = request("answer", "Why?", &file).unwrap();
+    assert_eq!(answer.question, "Why?\n\n## a.md\n\n# A");
+    assert_eq!(
+        request("debate", "Why?", &[("a.pdf", None), ("b.md", Some(" \n"))]).unwrap_err(),
+        [
+            "'a.pdf' is not text: use Markdown, text, HTML or CSV files",
+            "'b.md' is empty"
+        ]
+    );
+}
+
+/// The fields of every task and of every protocol are shown by the style sheet while they are chosen.
+#[test]
+fn the_style_sheet_shows_the_fields_of_the_chosen_task_and_protocol() {
+    for protocol in protocols::ALL {
+        let name = protocol.name();
         let hides =
             format!(".ask:not(:has([data-protocol=\"{name}\"]:checked)) [data-for=\"{name}\"]");
         assert!(assets::STYLE.body.contains(&hides), "{hides}");
+    }
+    let page = home(StartForm::default()).page(frame("ask"));
+    for task in Task::ALL {
+        let name = task.name();
+        let hides = format!(".ask:not(:has(#task-{name}:checked)) [data-task=\"{name}\"]");
+        assert!(assets::STYLE.body.contains(&hides), "{hides}");
+        assert!(page.contains(&format!("data-task=\"{name}\"")), "{name}");
     }
 }
 
@@ -560,27 +652,6 @@ fn sign_in_redirects_only_to_this_server() {
     ] {
         assert_eq!(safe_next(given), expected);
     }
-}
-
-#[test]
-fn the_cost_estimate_is_rounded() {
-    let price = |input, output| Price {
-        input,
-        output,
-        cached: None,
-    };
-    assert_eq!(
-        UsageEstimate::of_calls(9).to_text(Some(&price(3.0, 15.0))),
-        "About 9 calls, 20,000 tokens, $0.11"
-    );
-    assert_eq!(
-        UsageEstimate::of_calls(9).to_text(Some(&Price::FREE)),
-        "About 9 calls, 20,000 tokens, free"
-    );
-    assert_eq!(
-        UsageEstimate::of_calls(9).to_text(None),
-        "About 9 calls, 20,000 tokens, price unknown"
-    );
 }
 
 /// E-15, E-16: the learning page shows weights with intervals, their history and every change.

@@ -65,7 +65,8 @@ async fn start_enhanced(browser: &Browser, served: &Serving) {
         json!(false),
         "panel options are shown only for panels"
     );
-    browser.click(".choice:has([value=modes])").await;
+    browser.click(".tabs label:has([value=debate])").await;
+    browser.click(".options > summary").await;
     browser.until("the panel options", is_shown).await;
     browser.click(".checkbox-field").await;
     browser.write("#modes-domain", "queues").await;

@@ -33,6 +33,7 @@ pub use verdict::Verdict;
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup, Words};
+use crate::form::Task;
 use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
@@ -56,6 +57,8 @@ impl Protocol for Councils {
     const SUMMARY: &'static str = "Councils of judges score a text and say why";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
+    const TASK: Task = Task::Judge;
+    const PARTS: Option<&'static str> = Some("parts");
 
     type Input = Input;
     type Rules = Rules;

@@ -24,8 +24,10 @@ pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
+use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
+use crate::form::FormField;
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
 use crate::reasoning::{Retrieval, Template};
@@ -86,6 +88,10 @@ impl Protocol for Dialectic {
 
     fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         serde_json::to_value(Trace::of(id, timestamp, entries)?).ok()
+    }
+
+    fn form(_: &Data) -> Vec<FormField> {
+        input::form()
     }
 
     fn record_schema() -> Option<Value> {

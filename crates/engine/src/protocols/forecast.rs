@@ -45,8 +45,9 @@ use crate::cast::Duty;
 use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
+use crate::form::{FormField, Task};
 use crate::prompt::given;
-use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
@@ -73,6 +74,7 @@ impl Protocol for Forecast {
         value: true,
         ..Needs::NONE
     };
+    const TASK: Task = Task::Forecast;
 
     type Input = Input;
     type Rules = Rules;

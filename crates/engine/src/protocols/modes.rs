@@ -42,8 +42,9 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
+use crate::form::{FormField, Task};
 use crate::protocol::{
-    Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
+    Context, Conversation, Fault, Needs, Plan, Protocol, Request, Variant, end_of,
 };
 use crate::reply;
 use crate::report::{Report, Section};
@@ -74,6 +75,7 @@ impl Protocol for Modes {
         value: true,
         ..Needs::NONE
     };
+    const TASK: Task = Task::Debate;
 
     type Input = Input;
     type Rules = Rules;

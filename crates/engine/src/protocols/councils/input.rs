@@ -2,6 +2,7 @@
 //! left out.
 
 use roundtable_core::characters::plain_name;
+use roundtable_core::excerpt::excerpt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,21 @@ pub struct Input {
     pub parts: Vec<Given>,
     /// Pictures, for models with vision.
     pub images: Vec<Image>,
+}
+
+/// The name of a text in prompts if the caller gave it none.
+const UNNAMED: &str = "the text";
+/// Length of a title made from the words of a text, in characters.
+const MAX_TITLE: usize = 80;
+
+/// The first heading of a text, or its first words.
+fn title_of(text: &str) -> String {
+    let heading = text.lines().find_map(|line| {
+        let title = line.trim_start().strip_prefix('#')?;
+        let title = excerpt(title.trim_start_matches('#'), MAX_TITLE);
+        (!title.is_empty()).then_some(title)
+    });
+    heading.unwrap_or_else(|| excerpt(text, MAX_TITLE))
 }
 
 /// A full judgement has everything already, so `deep` is the same as `normal`.
@@ -72,6 +88,10 @@ pub(super) fn validate(
         Mode::Full => cast,
         Mode::Fast | Mode::Quick => cast.on_the_fast_tier(),
     };
+    let unnamed = parts.iter().find(|part| part.name == UNNAMED);
+    let shown_title = unnamed
+        .filter(|_| input.title.is_none())
+        .map(|part| title_of(&part.text));
     let title = input.title.unwrap_or_else(|| {
         let images = input.images.iter().map(|image| image.name.clone());
         let images = images.filter(|_| parts.is_empty());
@@ -79,7 +99,8 @@ pub(super) fn validate(
         names.collect::<Vec<_>>().join(", ")
     });
     let limit = context.max_question_tokens;
-    let (question, seats, images) = (title.clone(), cast.clone(), input.images);
+    let question = shown_title.unwrap_or_else(|| title.clone());
+    let (seats, images) = (cast.clone(), input.images);
     Ok(Plan::depending_on_models(
         question,
         cast,
@@ -112,7 +133,7 @@ pub(super) fn converse(mut input: Input, said: Conversation) -> (String, Input) 
         };
         if !said.question.trim().is_empty() {
             let text = said.question.clone();
-            input.parts.push(part(Kind::Text, "the text", text));
+            input.parts.push(part(Kind::Text, UNNAMED, text));
         }
         let context = part(Kind::Metadata, "the conversation", context);
         input.parts.push(context);
@@ -134,7 +155,7 @@ fn content(
     if is_question {
         parts.push(Given {
             kind: Kind::Text,
-            name: "the text".into(),
+            name: UNNAMED.into(),
             text: question.to_owned(),
         });
     }

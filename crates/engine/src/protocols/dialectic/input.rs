@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rules::MAX_ROUNDS;
 use super::{Dialectic, Rules};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
+use crate::form::{FieldKind, FormField};
 use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
 
 const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
@@ -69,9 +71,14 @@ pub(super) fn validate(
     let question = request.question.trim().to_owned();
     faults.extend(context.check_question(&question).err());
     let settings: Settings = context.settings();
+    let max_rounds = input.max_rounds.unwrap_or(settings.max_rounds);
+    // A caller that names only the last round wants no more than that.
+    let min_rounds = input
+        .max_rounds
+        .map_or(settings.min_rounds, |max| settings.min_rounds.min(max));
     let rules = Rules::new(
-        input.min_rounds.unwrap_or(settings.min_rounds),
-        input.max_rounds.unwrap_or(settings.max_rounds),
+        input.min_rounds.unwrap_or(min_rounds),
+        max_rounds,
         input.early_stop_score.unwrap_or(settings.early_stop_score),
     );
     let rules = rules
@@ -91,6 +98,14 @@ pub(super) fn validate(
         }
         _ => Err(faults),
     }
+}
+
+pub(super) fn form() -> Vec<FormField> {
+    let rounds = FieldKind::Number {
+        least: 1,
+        most: MAX_ROUNDS,
+    };
+    vec![FormField::new("max_rounds", "Rounds at most", rounds).placeholder("5")]
 }
 
 fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {

@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::preview::preview;
+use super::request::MAX_ROUNDS;
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
+use crate::form::{FieldKind, FormField};
 use crate::protocol::{
-    Context, Conversation, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request,
-    excess_tokens, no_images,
+    Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, excess_tokens, no_images,
 };
 use crate::round_value::ValueRules;
 
@@ -89,13 +90,31 @@ pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Inpu
 }
 
 pub(super) fn form() -> Vec<FormField> {
-    vec![FormField {
-        name: "outcomes",
-        label: "Outcomes, one per line",
-        hint: "Exactly one of them will happen.",
-        placeholder: "Above 3%\n2 to 3%\nBelow 2%",
-        kind: FieldKind::Lines,
-    }]
+    vec![
+        FormField::new(
+            "outcomes",
+            "Possible outcomes, one per line",
+            FieldKind::Lines,
+        )
+        .hint("Exactly one of them will happen.")
+        .placeholder("Above 3%\n2 to 3%\nBelow 2%")
+        .initially("Yes\nNo")
+        .essential(),
+        FormField::new("resolves", "Known after", FieldKind::Date)
+            .hint("The day after which the outcome is known."),
+        FormField::new(
+            "rounds",
+            "Rounds",
+            FieldKind::Number {
+                least: 1,
+                most: MAX_ROUNDS,
+            },
+        )
+        .placeholder("3"),
+        FormField::new("domain", "Field", FieldKind::Text)
+            .hint("Roles that were right in a field count more in its next forecasts.")
+            .placeholder("economy"),
+    ]
 }
 
 pub(super) fn validate(

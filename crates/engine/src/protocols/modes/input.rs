@@ -12,16 +12,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::enhanced::{DebatePolicy, policy};
-use super::rules::EscalationPolicy;
+use super::rules::{EscalationPolicy, MAX_ROUNDS};
 use super::{Modes, Rules};
 use crate::algorithm::{self, Algorithm};
 use crate::cast::{Cast, CastChoice, Part, Seat, Team};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
+use crate::form::{FieldKind, FormChoice, FormField};
 use crate::mode::{Mode, SpeakingOrder};
 use crate::protocol::{
-    Context, Conversation, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol,
-    Request, SeatModels, Variant, check_question, no_images,
+    Context, Conversation, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels, Variant,
+    check_question, no_images,
 };
 use crate::round_value::ValueRules;
 use crate::tokens;
@@ -128,41 +129,31 @@ pub(super) fn form(data: &Data) -> Vec<FormField> {
         let summary = Mode::load(data, &name).ok().map(|mode| mode.summary);
         choice(name, summary)
     });
-    let configured = choice(String::new(), Some("As configured".into()));
+    let configured = choice(String::new(), Some("Default".into()));
     let algorithms = Algorithm::names(data).unwrap_or_default().into_iter();
     let algorithms = algorithms.map(|name| {
         let algorithm = Algorithm::load(data, &name).ok();
         choice(name, algorithm.map(|algorithm| algorithm.summary))
     });
+    let decides = std::iter::once(configured).chain(algorithms).collect();
     vec![
-        FormField {
-            name: "mode",
-            label: "Mode",
-            hint: "",
-            placeholder: "",
-            kind: FieldKind::Choice(modes.collect()),
-        },
-        FormField {
-            name: "algorithm",
-            label: "Decision rule",
-            hint: "",
-            placeholder: "",
-            kind: FieldKind::Choice(std::iter::once(configured).chain(algorithms).collect()),
-        },
-        FormField {
-            name: "domain",
-            label: "Domain",
-            hint: "",
-            placeholder: "api design",
-            kind: FieldKind::Text,
-        },
-        FormField {
-            name: "enhanced",
-            label: "Enhanced",
-            hint: "Claims carry evidence, convergence is measured after every round, and lessons from earlier decisions of the domain are used.",
-            placeholder: "",
-            kind: FieldKind::Checkbox,
-        },
+        FormField::new("mode", "How they debate", FieldKind::Choice(modes.collect())),
+        FormField::new(
+            "max_rounds",
+            "Rounds at most",
+            FieldKind::Number {
+                least: 1,
+                most: MAX_ROUNDS,
+            },
+        ),
+        FormField::new("seats", "Seats", FieldKind::Number { least: 3, most: 8 }),
+        FormField::new("enhanced", "Require evidence", FieldKind::Checkbox).hint(
+            "Every claim needs a source, the debate stops when positions converge, and lessons from earlier decisions are used.",
+        ),
+        FormField::new("algorithm", "Decision rule", FieldKind::Choice(decides)),
+        FormField::new("domain", "Field", FieldKind::Text)
+            .hint("Debates that require evidence use what was learned in this field.")
+            .placeholder("api design"),
     ]
 }
 

@@ -10,7 +10,8 @@ use super::replies::{Answer, MAX_ANSWER_CHARS, MAX_POSITION_CHARS};
 use crate::cast::{Cast, CastChoice, Part};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
-use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
+use crate::form::{FieldKind, FormField};
+use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
 use crate::round_value::ValueRules;
 
 /// With two models nothing can be ranked: each reads a single answer.
@@ -67,13 +68,10 @@ pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
 }
 
 pub(super) fn form() -> Vec<FormField> {
-    vec![FormField {
-        name: "full",
-        label: "Always rank",
-        hint: "Rank the answers and have the chair conclude even if the blind answers agree.",
-        placeholder: "",
-        kind: FieldKind::Checkbox,
-    }]
+    vec![
+        FormField::new("full", "Always rank", FieldKind::Checkbox)
+            .hint("Rank the answers and have the chair conclude even if all answers agree."),
+    ]
 }
 
 pub(super) fn validate(
