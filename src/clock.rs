@@ -36,6 +36,23 @@ pub(crate) fn day_and_time(at: Millis) -> String {
     format!("{minute} UTC")
 }
 
+/// The starts of the last months in UTC, oldest first; the last one is the current month.
+pub(crate) fn last_months(count: u32) -> Vec<Millis> {
+    let now = stamp(now());
+    let number = |range| {
+        now.get(range)
+            .and_then(|part: &str| part.parse::<u32>().ok())
+    };
+    let (Some(year), Some(month)) = (number(0..4), number(5..7)) else {
+        return Vec::new();
+    };
+    let current = year * 12 + month - 1;
+    let months = (0..count).rev().map(|back| current.saturating_sub(back));
+    months
+        .filter_map(|month| day(&format!("{:04}-{:02}-01", month / 12, month % 12 + 1)))
+        .collect()
+}
+
 /// Parses a time such as `2026-11-16T14:02:00Z`, or a day.
 pub(crate) fn time(text: &str) -> Option<Millis> {
     let at = text.parse::<jiff::Timestamp>().ok();

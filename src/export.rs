@@ -20,7 +20,7 @@ use crate::format;
 use crate::render::{self, Panel};
 use crate::store::DebateRow;
 
-pub(crate) use markdown::{markdown, report_markdown};
+pub(crate) use markdown::{markdown, report_markdown, verdict_markdown};
 
 /// A file format of an export. Its name is also the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

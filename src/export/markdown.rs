@@ -56,6 +56,20 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
     out
 }
 
+/// The verdict with the whole answer, to be pasted into another text.
+pub(crate) fn verdict_markdown(transcript: &Transcript, report: &Report) -> String {
+    let mut out = format!("# {}\n\n", inline(&short(&transcript.question, 180)));
+    let Some(verdict) = &report.verdict else {
+        return out;
+    };
+    write_verdict(&mut out, verdict);
+    if let Some(answer) = &verdict.answer {
+        let full = below_section(&defused(&answer.full));
+        let _ = writeln!(out, "## {}\n\n{}", verdict.title(), full.trim());
+    }
+    out
+}
+
 /// What happened to the answer, and how far to trust it.
 fn write_verdict(out: &mut String, verdict: &Verdict) {
     let _ = writeln!(out, "## Verdict\n\n**{}**\n", inline(&verdict.badge.text));

@@ -373,6 +373,7 @@ impl Attempt {
             let mut deltas = std::mem::replace(&mut self.progress, fresh).deltas;
             deltas.push_back(Delta::Restart {
                 reason: "the reply was truncated while the model was still thinking".to_owned(),
+                wait: Duration::ZERO,
             });
             self.progress.deltas = deltas;
             return;

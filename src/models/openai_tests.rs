@@ -303,7 +303,8 @@ async fn a_reply_lost_to_thinking_is_retried_with_a_higher_limit() {
                 cached: 0
             }),
             Delta::Restart {
-                reason: "the reply was truncated while the model was still thinking".to_owned()
+                reason: "the reply was truncated while the model was still thinking".to_owned(),
+                wait: std::time::Duration::ZERO,
             },
             Delta::Text("ok".to_owned()),
             Delta::Finish(Finish::Stop),

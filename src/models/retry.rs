@@ -59,8 +59,9 @@ impl DeltaSource for Call {
         self.failed += 1;
         self.backoff = backoff(&self.policy, self.failed, &error);
         Some(match self.backoff {
-            Some(_) => Ok(Delta::Restart {
+            Some(wait) => Ok(Delta::Restart {
                 reason: error.to_string(),
+                wait,
             }),
             None => Err(explain_wait(&self.policy, error)),
         })

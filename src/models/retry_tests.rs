@@ -68,7 +68,7 @@ async fn outcome(errors: Vec<ModelError>) -> (Vec<Delta>, Option<ModelError>, u3
     let started = Instant::now();
     let (deltas, error) = drain(&model, plain_request("m")).await;
     (
-        deltas,
+        without_waits(deltas),
         error,
         inner.calls.load(Ordering::SeqCst),
         started.elapsed(),
@@ -82,7 +82,45 @@ fn text() -> Delta {
 fn restart(error: &ModelError) -> Delta {
     Delta::Restart {
         reason: error.to_string(),
+        wait: Duration::ZERO,
     }
+}
+
+/// Waits are random, so comparisons leave them out.
+fn without_waits(deltas: Vec<Delta>) -> Vec<Delta> {
+    let deltas = deltas.into_iter();
+    deltas
+        .map(|delta| match delta {
+            Delta::Restart { reason, .. } => Delta::Restart {
+                reason,
+                wait: Duration::ZERO,
+            },
+            other => other,
+        })
+        .collect()
+}
+
+/// C-07: a retry is announced with the wait before it.
+#[tokio::test(start_paused = true)]
+async fn c07_a_retry_is_announced_with_its_wait() {
+    let asked = Duration::from_secs(3);
+    let model = WithRetry {
+        inner: Scripted::new(vec![rate_limited(Some(3))]),
+        policy: POLICY,
+    };
+    let (deltas, _) = drain(&model, plain_request("m")).await;
+    let waits: Vec<Duration> = deltas
+        .iter()
+        .filter_map(|delta| match delta {
+            Delta::Restart { wait, .. } => Some(*wait),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(waits.len(), 1);
+    assert!(
+        waits[0] >= asked && waits[0] <= asked + POLICY.base,
+        "{waits:?}"
+    );
 }
 
 /// C-07

@@ -86,6 +86,7 @@ impl ListQuery {
             token: None,
             limit: limit.unwrap_or(DEFAULT_LIMIT),
             offset: 0,
+            ..Filter::default()
         })
     }
 }

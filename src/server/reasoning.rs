@@ -14,7 +14,7 @@ use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{
     Calibration, DebateResult, Disagreement, Input, LoggedArgument, OutcomeForecast, Round, Rules,
-    calibration_report,
+    calibration_report, resolution_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +29,7 @@ use super::rest;
 use super::web::{self, calibration_page};
 use crate::clock;
 use crate::setup::DebateSpec;
-use crate::store::{self, DebateRow, Resolution};
+use crate::store::{self, DebateRow, Filter, Resolution, Scope};
 
 /// Seconds until the client should poll again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
@@ -166,6 +166,18 @@ pub(super) async fn resolve(
 ) -> Result<Response, Problem> {
     let row = find(&app, &caller, &id).await?;
     let ResolutionRequest { outcome, by } = sent.content;
+    let recorded = record_outcome(&app, &caller, &row, outcome, by).await?;
+    Ok((Extension(recorded), StatusCode::NO_CONTENT).into_response())
+}
+
+/// Records or withdraws what happened.
+pub(super) async fn record_outcome(
+    app: &App,
+    caller: &Caller,
+    row: &DebateRow,
+    outcome: Option<String>,
+    by: Option<String>,
+) -> Result<AuditNote, Problem> {
     let entries = app.store.entries(row.id).await?;
     let known = Rules::of(&entries)
         .map(|rules| rules.outcome_ids())
@@ -183,7 +195,7 @@ pub(super) async fn resolve(
     let by = caller.author(by);
     let resolving = Resolution { outcome, by };
     app.scheduler.resolve(row.id, resolving).await?;
-    Ok((Extension(recorded), StatusCode::NO_CONTENT).into_response())
+    Ok(recorded)
 }
 
 /// The accuracy of resolved forecasts.
@@ -208,8 +220,31 @@ pub(super) async fn page(
         .scored(&app.store, caller.only(), now)
         .await?;
     let report = calibration_report(&Calibration::of(scored, now));
+    let due = due_forecasts(&app, &caller).await?;
     let frame = web::frame("calibration", Some(&caller));
-    Ok(Html(calibration_page(&report, frame)))
+    Ok(Html(calibration_page(&report, &due, frame)))
+}
+
+/// The newest forecasts without an outcome, for callers who may record one.
+async fn due_forecasts(app: &App, caller: &Caller) -> Result<Vec<DebateRow>, Problem> {
+    const NEWEST: u32 = 20;
+    if !caller.may(Scope::Run) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter {
+        protocol: Some(Forecast::NAME.to_owned()),
+        state: Some(DebateState::Complete),
+        token: caller.only(),
+        limit: NEWEST,
+        ..Filter::default()
+    };
+    let mut due = Vec::new();
+    for row in app.store.list_uncounted(&filter).await? {
+        if resolution_of(&app.store.entries(row.id).await?).is_none() {
+            due.push(row);
+        }
+    }
+    Ok(due)
 }
 
 /// The chosen part of the result, or 202 while the debate runs.

@@ -404,6 +404,11 @@ pub(super) async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateR
     let id: Uuid = id.parse().map_err(|_| missing())?;
     let row = app.store.get(id).await?;
     let row = row.filter(|row| caller.sees(row)).ok_or_else(missing)?;
+    shown(app, row).await
+}
+
+/// The debate with the state that clients see.
+pub(super) async fn shown(app: &App, row: DebateRow) -> Result<DebateRow, Problem> {
     let mut row = app.store.shown(row).await?;
     overlay_queue_state(app, &mut row);
     Ok(row)

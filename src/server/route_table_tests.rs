@@ -150,6 +150,8 @@ impl TestServer {
             .replace("{name}", "x")
             .replace("{*step}", "r1/a")
             .replace("{*model}", "roundtable/panel")
+            .replace("{share}", &id.to_string())
+            .replace("{secret}", "x")
             .replace("{file}", "x.css");
         let is_api = path.starts_with("/api/");
         let mut request = Request::builder()

@@ -9,6 +9,8 @@ use crate::store::TokenRow;
 
 /// Makes a leaked token recognizable, for example to secret scanners.
 const PREFIX: &str = "rt_";
+/// The same for links to debates. They are no tokens.
+const SHARE_PREFIX: &str = "rtshare_";
 
 pub(crate) type Hash = [u8; 32];
 
@@ -18,14 +20,31 @@ pub(crate) struct NoRandomness;
 
 /// A new random secret of 256 bits.
 pub(crate) fn make() -> Result<String, NoRandomness> {
+    random(PREFIX)
+}
+
+/// A new secret for a link to a debate.
+pub(crate) fn make_share() -> Result<String, NoRandomness> {
+    random(SHARE_PREFIX)
+}
+
+fn random(prefix: &str) -> Result<String, NoRandomness> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
-    Ok(format!("{PREFIX}{}", hex::encode(bytes)))
+    Ok(format!("{prefix}{}", hex::encode(bytes)))
 }
 
 /// Whether a text could be a secret that [`make`] made: guessing it is hopeless.
 pub(crate) fn is_secret(text: &str) -> bool {
-    let digits = text.strip_prefix(PREFIX);
+    is_random(PREFIX, text)
+}
+
+pub(crate) fn is_share(text: &str) -> bool {
+    is_random(SHARE_PREFIX, text)
+}
+
+fn is_random(prefix: &str, text: &str) -> bool {
+    let digits = text.strip_prefix(prefix);
     digits.is_some_and(|digits| digits.len() == 64 && digits.chars().all(|c| c.is_ascii_hexdigit()))
 }
 

@@ -56,7 +56,11 @@ impl Default for Searches {
 pub(crate) struct Filter {
     pub state: Option<State>,
     pub protocol: Option<String>,
-    /// A substring of the question, of at most [`MAX_SEARCH_CHARS`] characters; ASCII case is ignored.
+    /// Only debates with this tag.
+    pub tag: Option<String>,
+    /// Only pinned debates.
+    pub is_pinned: bool,
+    /// A substring of the question or of the answer, of at most [`MAX_SEARCH_CHARS`] characters; ASCII case is ignored.
     pub search: Option<String>,
     /// Created at this time or later.
     pub since: Option<Millis>,
@@ -82,6 +86,8 @@ impl Default for Filter {
         Self {
             state: None,
             protocol: None,
+            tag: None,
+            is_pinned: false,
             search: None,
             since: None,
             until: None,
@@ -352,11 +358,23 @@ impl Conditions {
             let until = self.value(Value::Number(signed(until)));
             self.and(&format!("created_at < {until}"));
         }
+        if let Some(tag) = &filter.tag {
+            let tag = self.value(Value::Text(tag.replace('\0', "\u{fffd}")));
+            self.and(&format!(
+                "EXISTS (SELECT 1 FROM tags WHERE tags.debate_id = debates.id AND tags.tag = {tag})"
+            ));
+        }
+        if filter.is_pinned {
+            self.and("EXISTS (SELECT 1 FROM pins WHERE pins.debate_id = debates.id)");
+        }
         if let Some(text) = &filter.search {
+            let in_json = self.value(Value::Text(in_json(text)));
             let text = self.value(Value::Text(text.replace('\0', "\u{fffd}")));
             let position = dialect.position();
             self.and(&format!(
-                "{position}(lower(substr(question, 1, {MAX_SEARCHED_CHARS})), lower({text})) > 0"
+                "({position}(lower(substr(question, 1, {MAX_SEARCHED_CHARS})), lower({text})) > 0 \
+                 OR EXISTS (SELECT 1 FROM journal WHERE journal.debate_id = debates.id AND journal.kind = 'ended' \
+                 AND {position}(lower(substr(journal.body, 1, {MAX_SEARCHED_CHARS})), lower({in_json})) > 0))"
             ));
         }
     }
@@ -427,6 +445,15 @@ impl Conditions {
                 Value::Number(number) => query.bind(number),
             })
     }
+}
+
+/// The text as it stands in a JSON string.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text.replace('\0', "\u{fffd}")).to_string();
+    let inner = quoted
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or_default().to_owned()
 }
 
 /// An entry of a debate's journal, from the columns `seq`, `at` and `body`.

@@ -109,6 +109,11 @@ impl Schema {
                 "checksums",
                 include_str!("../../migrations/0008_checksums.sql"),
             ),
+            (
+                13,
+                "library",
+                include_str!("../../migrations/0013_library.sql"),
+            ),
         ])
     }
 

@@ -39,7 +39,7 @@ use Kind::{Number, Real, Text};
 
 /// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `server_flags`, of which only
 /// the one about tokens concerns a copy; and `compatibility`, which belongs to the schema.
-pub(super) const TABLES: [Table; 8] = [
+pub(super) const TABLES: [Table; 11] = [
     Table {
         name: "debates",
         columns: &[
@@ -118,6 +118,28 @@ pub(super) const TABLES: [Table; 8] = [
             ("last_used_at", Number),
         ],
         key: &["hash"],
+    },
+    Table {
+        name: "shares",
+        columns: &[
+            ("id", Text),
+            ("debate_id", Text),
+            ("hash", Text),
+            ("made_by", Text),
+            ("created_at", Number),
+            ("expires_at", Number),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "pins",
+        columns: &[("debate_id", Text)],
+        key: &["debate_id"],
+    },
+    Table {
+        name: "tags",
+        columns: &[("debate_id", Text), ("tag", Text)],
+        key: &["debate_id", "tag"],
     },
     Table {
         name: "learning",

@@ -3,7 +3,11 @@
 
 mod chromium;
 mod enhanced;
+mod library;
+mod live;
+mod shots;
 mod start;
+mod verdict;
 
 use std::time::Duration;
 
@@ -69,9 +73,12 @@ async fn start_watch_leave_and_reopen(home: fn(&Server) -> Home) {
                 return prose && prose.textContent.length > 3 ? prose.textContent : null";
     let seen = browser.until("text streams in", half).await;
     let seen = seen.as_str().unwrap().to_owned();
-    assert!("Use a **queue**. 😀".starts_with(&seen), "{seen}");
-    let thinking = "return document.getElementById('status').innerText === 'Proposer is thinking'";
-    browser.until("who is thinking", thinking).await;
+    assert!(
+        "Use a queue. 😀".starts_with(&seen.replace('*', "")),
+        "{seen}"
+    );
+    let writing = "return document.getElementById('status').innerText === 'Proposer is writing'";
+    browser.until("who is writing", writing).await;
 
     // Leave and return: the debate continues and the text so far is shown.
     let address = browser.address().await;

@@ -45,7 +45,7 @@ fn c19_requests_cannot_exceed_the_servers_limits() {
     }
     let page = serving.get(&format!("/debates/{id}")).text();
     assert!(page.contains("has to allow more first"), "{page}");
-    assert!(!page.contains("Retry failed steps"), "{page}");
+    assert!(!page.contains("Retry missing turns"), "{page}");
     assert_eq!(model.count(), calls);
 }
 

@@ -26,6 +26,8 @@ Tasks:
   clients [FILTER]          install real command-line agents (Claude Code, Codex, Gemini CLI, opencode) from the npm registry
                             into the cache folder; each sits in a debate against a scripted model server. Also MCP clients
                             (Python, TypeScript, inspector, conformance suite) against the MCP server
+  shots [DIR]               screenshots of every page, on a desktop and a phone, light and dark, into DIR (default: shots
+                            in the target folder), and axe-core on each; fails on a serious finding
   deny                      cargo-deny with all its checks, security advisories included; installs it on first use
   dist [DIR] [--check]      the files of a release: static Linux binaries, packages (tar.gz, deb, wheel, npm), install.sh,
                             a software bill of materials and checksums; --check installs and runs each of them;
@@ -42,6 +44,7 @@ Examples:
   cargo xtask bench startup
   cargo xtask soak crashes::
   cargo xtask clients codex
+  cargo xtask shots out              look at every page after a change
   cargo xtask deny                   before a release: known vulnerabilities in dependencies
   cargo xtask dist out --check       writes the files of a release into `out`, then installs and runs each of them
 
@@ -65,6 +68,8 @@ pub(crate) enum Task {
     Bench(Vec<OsString>),
     Soak(Vec<OsString>),
     Clients(Vec<OsString>),
+    /// Into this folder, if it is not the default one.
+    Shots(Option<OsString>),
     Deny,
     Dist(DistOptions),
     Help,
@@ -96,6 +101,7 @@ impl Task {
             "bench" => Ok(Self::Bench(rest)),
             "soak" => Ok(Self::Soak(rest)),
             "clients" => Ok(Self::Clients(rest)),
+            "shots" => Ok(Self::Shots(rest.into_iter().next())),
             "deny" => Ok(Self::Deny),
             "dist" => Self::parse_dist(rest),
             "help" | "--help" | "-h" => Ok(Self::Help),

@@ -49,6 +49,8 @@ fn filters_are_passed_to_the_test_runner() {
             parse(&["bench", "embedder"]),
             parse(&["soak", "crashes::"]),
             parse(&["clients", "codex"]),
+            parse(&["shots", "out"]),
+            parse(&["shots"]),
         ],
         [
             Ok(Task::Check(words(&["resume", "c07_"]))),
@@ -56,6 +58,8 @@ fn filters_are_passed_to_the_test_runner() {
             Ok(Task::Bench(words(&["embedder"]))),
             Ok(Task::Soak(words(&["crashes::"]))),
             Ok(Task::Clients(words(&["codex"]))),
+            Ok(Task::Shots(Some("out".into()))),
+            Ok(Task::Shots(None)),
         ]
     );
 }
@@ -162,6 +166,7 @@ fn the_help_has_an_example_of_each_task() {
         "bench",
         "soak",
         "clients",
+        "shots",
         "deny",
         "dist",
     ] {

@@ -26,6 +26,7 @@ mod other_models;
 mod probe;
 mod requirements;
 mod sbom;
+mod shots;
 mod spdx;
 mod static_build;
 mod tasks;

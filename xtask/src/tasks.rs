@@ -10,7 +10,7 @@ use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::probe::run_captured;
 use crate::requirements::Purpose;
-use crate::{clients, dependencies, dist, install, log, mcp_clients, other_models};
+use crate::{clients, dependencies, dist, install, log, mcp_clients, other_models, shots};
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about two minutes";
 
@@ -30,6 +30,7 @@ pub(crate) fn run(task: Task) -> ExitCode {
         Task::Bench(filters) => bench(&filters),
         Task::Soak(filters) => soak(&filters),
         Task::Clients(filters) => clients(&filters),
+        Task::Shots(folder) => shots(folder),
         Task::Deny => deny(),
         Task::Dist(options) => dist(&options),
         Task::Help => Ok(help()),
@@ -217,6 +218,21 @@ fn clients(filters: &[OsString]) -> Result<ExitCode, String> {
         .env("SUITE_CLIENTS", programs)
         .env("SUITE_MCP_CLIENTS", mcp_clients);
     Ok(run_all(vec![tests]))
+}
+
+/// `shots`: screenshots of every page against a scripted model server, and axe-core on each.
+fn shots(folder: Option<OsString>) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::Test, Purpose::Clients])?;
+    let axe = shots::install(&Folders::find().tools.join("axe"))?;
+    let folder = shots::folder(folder)?;
+    let arguments = "test --package roundtable --no-default-features --test suite -- --ignored shots_of_every_page";
+    let tests = cargo
+        .step("screenshots and axe-core", arguments)
+        .env("SUITE_SHOTS", &folder)
+        .env("SUITE_AXE", axe);
+    let code = run_all(vec![tests]);
+    log(&format!("pictures: {}", folder.display()));
+    Ok(code)
 }
 
 /// `deny`: cargo-deny with all its checks.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::event::{Event, Setup, State};
 use crate::protocol::AnyProtocol;
 use crate::protocols;
+use crate::remarks::plain_reason;
 use crate::tokens;
 
 /// An event as clients receive it, over SSE and as JSON lines. `event` is named after the seat or the phase, such as
@@ -38,7 +39,7 @@ pub struct Metadata {
     /// With `complete`: how the debate ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// With `complete`: what is missing, if the debate is not complete.
+    /// With `complete`: what is missing, if the debate is not complete. With a restart: why, in words for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The debate's id, in the event `debate_start`.
@@ -118,7 +119,8 @@ impl Envelopes {
                 self.tokens_in_flight.remove(step);
                 let seat = step.split('/').nth(1).unwrap_or_default();
                 let name = format!("{}_restart", self.subject(step, seat));
-                let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
+                let mut envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
+                envelope.metadata.reason = Some(plain_reason(reason));
                 Some(envelope.with_step(step))
             }
             // Clients have it from the first time.

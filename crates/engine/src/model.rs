@@ -229,6 +229,8 @@ pub enum Delta {
     /// The attempt failed and is retried: discard all text so far.
     Restart {
         reason: String,
+        /// Before the next attempt.
+        wait: Duration,
     },
     /// A fallback model takes over: discard all text so far.
     Instead(Box<Instead>),

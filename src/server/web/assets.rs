@@ -33,7 +33,19 @@ pub(crate) static STYLE: Asset = Asset {
 pub(crate) static LIVE: Asset = Asset {
     path: LazyLock::new(|| hashed_path(&LIVE, "js")),
     content_type: "text/javascript; charset=utf-8",
-    body: LazyLock::new(|| include_str!("assets/live.js").to_owned()),
+    body: LazyLock::new(|| {
+        concat!(
+            include_str!("assets/markdown.js"),
+            include_str!("assets/live.js")
+        )
+        .to_owned()
+    }),
+};
+
+pub(crate) static DEBATE: Asset = Asset {
+    path: LazyLock::new(|| hashed_path(&DEBATE, "js")),
+    content_type: "text/javascript; charset=utf-8",
+    body: LazyLock::new(|| include_str!("assets/debate.js").to_owned()),
 };
 
 pub(crate) static START: Asset = Asset {
@@ -50,7 +62,7 @@ pub(crate) static MARK: Asset = Asset {
 
 /// The asset with this path; `None` for unknown paths and outdated hashes.
 pub(crate) fn at(path: &str) -> Option<&'static Asset> {
-    [&STYLE, &LIVE, &START, &MARK]
+    [&STYLE, &LIVE, &DEBATE, &START, &MARK]
         .into_iter()
         .find(|asset| asset.path() == path)
 }

@@ -4,7 +4,9 @@ use askama::Template;
 use roundtable_engine::report::Report;
 
 use super::Frame;
+use super::debates::Row;
 use crate::render::{self, Panel};
+use crate::store::DebateRow;
 
 #[derive(Template)]
 #[template(path = "calibration.html")]
@@ -12,13 +14,16 @@ struct Page<'a> {
     frame: Frame,
     facts: &'a [roundtable_engine::report::Fact],
     panels: Vec<Panel>,
+    /// Forecasts whose outcome is not recorded.
+    due: Vec<Row>,
 }
 
-pub(crate) fn calibration_page(report: &Report, frame: Frame) -> String {
+pub(crate) fn calibration_page(report: &Report, due: &[DebateRow], frame: Frame) -> String {
     let page = Page {
         frame,
         facts: &report.facts,
         panels: render::all_panels(report),
+        due: due.iter().map(|row| Row::new(row, false)).collect(),
     };
     page.render().unwrap_or_default()
 }

@@ -5,10 +5,12 @@ use roundtable_engine::event::State;
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::{Transcript, option_label};
 
+use super::shares::{NewShare, ShareView};
 use super::{Choice, Frame};
 use crate::format::{cost, grouped};
 use crate::render::{self, Roles};
 use crate::setup::limits::UsedUp;
+use crate::store::{Filing, ShareRow};
 
 pub(crate) struct DebateView {
     /// Number of the last journal entry on the page; the event stream continues after it.
@@ -29,6 +31,12 @@ pub(crate) struct DebateView {
     budget: Option<BudgetForm>,
     ratings: Vec<Choice>,
     comment: String,
+    shares: Vec<ShareView>,
+    is_pinned: bool,
+    /// Separated by commas.
+    tags: String,
+    /// The link that the visitor has just made.
+    pub new_share: Option<NewShare>,
 }
 
 struct BudgetForm {
@@ -105,8 +113,8 @@ impl DebateView {
                 options: query.options.iter().map(|option| choice(option)).collect(),
             }),
             resume: match transcript.state {
-                State::Cancelled | State::Interrupted => Some("Resume debate"),
-                State::Partial | State::Failed => Some("Retry failed steps"),
+                State::Cancelled | State::Interrupted => Some("Resume"),
+                State::Partial | State::Failed => Some("Retry missing turns"),
                 State::Queued | State::Running | State::Waiting | State::Complete => None,
             },
             budget: None,
@@ -120,6 +128,10 @@ impl DebateView {
             comment: rated
                 .and_then(|rated| rated.comment.clone())
                 .unwrap_or_default(),
+            shares: Vec::new(),
+            is_pinned: false,
+            tags: String::new(),
+            new_share: None,
         }
     }
 
@@ -158,6 +170,18 @@ impl DebateView {
     /// Asks for new limits before the debate is resumed.
     pub(crate) fn needing_budget(mut self, used_up: Option<&UsedUp>) -> Self {
         self.budget = used_up.map(BudgetForm::new);
+        self
+    }
+
+    pub(crate) fn shared(mut self, shares: &[ShareRow]) -> Self {
+        self.shares = shares.iter().map(ShareView::new).collect();
+        self
+    }
+
+    pub(crate) fn filed(mut self, filing: &Filing) -> Self {
+        let tags: Vec<&str> = filing.tags.iter().map(String::as_str).collect();
+        self.is_pinned = filing.is_pinned;
+        self.tags = tags.join(", ");
         self
     }
 

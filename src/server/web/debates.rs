@@ -9,7 +9,7 @@ use super::{Choice, Frame, percent};
 use crate::clock;
 use crate::format::{cost, grouped, short};
 use crate::render::{state_tone, state_word};
-use crate::store::{DebateRow, MAX_COUNTED};
+use crate::store::{DebateRow, Filing, MAX_COUNTED, PeriodUsage};
 
 pub(crate) const PER_PAGE: u64 = 25;
 /// Far more than there are debates, and small enough to calculate with.
@@ -29,6 +29,10 @@ pub(crate) struct Row {
     pub cost: String,
     pub rating: Option<u8>,
     pub can_delete: bool,
+    pub is_pinned: bool,
+    pub tags: Vec<String>,
+    /// Whether it can be marked, to be exported or deleted with others.
+    pub can_choose: bool,
 }
 
 impl Row {
@@ -49,6 +53,44 @@ impl Row {
             cost: cost(row.totals.cost_usd, tokens).unwrap_or_default(),
             rating: row.rating,
             can_delete,
+            is_pinned: false,
+            tags: Vec::new(),
+            can_choose: false,
+        }
+    }
+
+    pub(crate) fn choosable(self) -> Self {
+        Self {
+            can_choose: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn filed(mut self, filing: Option<&Filing>) -> Self {
+        if let Some(filing) = filing {
+            self.is_pinned = filing.is_pinned;
+            self.tags = filing.tags.iter().cloned().collect();
+        }
+        self
+    }
+}
+
+/// What the debates of a month have cost.
+pub(crate) struct Month {
+    pub name: String,
+    pub debates: String,
+    pub tokens: String,
+    pub cost: String,
+}
+
+impl Month {
+    pub(crate) fn new(usage: &PeriodUsage) -> Self {
+        let stamp = clock::stamp(usage.since);
+        Self {
+            name: stamp.get(..7).unwrap_or_default().to_owned(),
+            debates: grouped(usage.debates),
+            tokens: grouped(usage.tokens),
+            cost: format!("${:.2}", usage.cost.dollars()),
         }
     }
 }
@@ -62,6 +104,9 @@ pub(crate) struct Query {
     pub state: String,
     pub from: String,
     pub until: String,
+    pub tag: String,
+    /// Not empty for pinned debates only.
+    pub pinned: String,
     pub page: String,
 }
 
@@ -78,6 +123,8 @@ impl Query {
             &self.state,
             &self.from,
             &self.until,
+            &self.tag,
+            &self.pinned,
         ]
         .iter()
         .any(|part| !part.is_empty())
@@ -91,6 +138,8 @@ impl Query {
             ("state", &self.state),
             ("from", &self.from),
             ("until", &self.until),
+            ("tag", &self.tag),
+            ("pinned", &self.pinned),
             ("page", &page),
         ];
         let parts: Vec<String> = parts
@@ -109,6 +158,11 @@ pub(crate) struct DebatesView {
     states: Vec<Choice>,
     from: String,
     until: String,
+    pub tags: Vec<Choice>,
+    is_pinned: bool,
+    pub months: Vec<Month>,
+    /// Whether the visitor may delete debates.
+    pub can_delete: bool,
     is_filtered: bool,
     rows: Vec<Row>,
     newer: Option<String>,
@@ -155,6 +209,10 @@ impl DebatesView {
                 .collect(),
             from: query.from.clone(),
             until: query.until.clone(),
+            tags: Vec::new(),
+            is_pinned: !query.pinned.is_empty(),
+            months: Vec::new(),
+            can_delete: false,
             is_filtered: query.is_filtered(),
             newer: (page > 1).then(|| query.url(page - 1)),
             older: has_more.then(|| query.url(page.saturating_add(1))),

@@ -6,7 +6,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::{audit, debate, debates, home, models, tokens};
+use super::handlers::{audit, debate, debates, home, models, outcome, shares, tokens};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
 use crate::server::access::Caller;
@@ -22,6 +22,12 @@ pub(crate) fn routes() -> Routes {
     Routes::default()
         .get("/", read(Visible), home::show)
         .get("/debates", read(Visible), debates::list)
+        .post("/debates/export", read(Visible), debates::export)
+        .post(
+            "/debates/delete",
+            admin(Visible).audited("debates-deleted"),
+            debates::delete,
+        )
         .post("/debates", run(Visible), home::start)
         .post("/estimate", run(Nothing), home::estimate)
         .get("/debates/{id}", read(Debate), debate::show)
@@ -42,6 +48,31 @@ pub(crate) fn routes() -> Routes {
             admin(Debate).audited("debate-deleted"),
             debate::delete,
         )
+        .get("/debates/{id}/verdict.md", read(Debate), debate::verdict)
+        .post(
+            "/debates/{id}/shares",
+            run(Debate).audited("share-added"),
+            shares::add,
+        )
+        .post(
+            "/debates/{id}/shares/{share}/revoke",
+            run(Debate).audited("share-revoked"),
+            shares::revoke,
+        )
+        .post("/debates/{id}/filing", run(Debate), debates::file)
+        .get("/debates/{id}/outcome", run(Debate), outcome::show)
+        .post(
+            "/debates/{id}/resolution",
+            run(Debate).audited("resolution"),
+            outcome::resolve,
+        )
+        .post("/debates/{id}/events", run(Debate), outcome::track)
+        .post(
+            "/debates/{id}/post-mortem",
+            run(Debate).audited("learning-changed"),
+            outcome::assess,
+        )
+        .get("/shared/{secret}", PUBLIC, shares::show)
         .get("/models", read(Nothing), models::show)
         .post(
             "/models/test",

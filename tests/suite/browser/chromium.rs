@@ -16,6 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Browser {
     pub client: Client,
+    session: String,
     driver: Driver,
     _profile: TempDir,
 }
@@ -69,8 +70,10 @@ impl Browser {
             .connect(&format!("http://127.0.0.1:{}", driver.port))
             .await
             .unwrap();
+        let session = client.session_id().await.unwrap().unwrap_or_default();
         Self {
             client,
+            session,
             driver,
             _profile: profile,
         }
@@ -166,10 +169,7 @@ impl Browser {
 
     /// Errors in the browser console: script errors, violations of the content security policy, missing resources.
     pub(crate) async fn console_errors(&self) -> Vec<String> {
-        let path = format!(
-            "/session/{}/se/log",
-            self.client.session_id().await.unwrap().unwrap_or_default()
-        );
+        let path = format!("/session/{}/se/log", self.session);
         let answer = self.driver.request("POST", &path, "{\"type\":\"browser\"}");
         let value: Value = serde_json::from_str(&answer).unwrap();
         let entries = value["value"].as_array().unwrap();
@@ -178,6 +178,25 @@ impl Browser {
             .filter(|entry| entry["level"] == "SEVERE")
             .filter_map(|entry| entry["message"].as_str().map(str::to_owned))
             .collect()
+    }
+
+    /// The scheme that the reader prefers: `light` or `dark`.
+    pub(crate) fn color_scheme(&self, scheme: &str) {
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.command("Emulation.setEmulatedMedia", &media);
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u64) {
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.command("Emulation.setDeviceMetricsOverride", &metrics);
+    }
+
+    /// A command of the DevTools protocol.
+    fn command(&self, name: &str, parameters: &Value) {
+        let path = format!("/session/{}/goog/cdp/execute", self.session);
+        let body = json!({ "cmd": name, "params": parameters }).to_string();
+        let answer = self.driver.request("POST", &path, &body);
+        assert!(!answer.contains("\"error\""), "{name}: {answer}");
     }
 
     pub(crate) async fn close(self) {

@@ -523,12 +523,12 @@ impl Calls<'_> {
                 Some(Ok(Delta::Reasoning(_))) => {}
                 Some(Ok(Delta::Call(call))) => calls.push(call),
                 Some(Ok(Delta::Usage(used))) => usage += used,
-                Some(Ok(Delta::Restart { reason })) => {
+                Some(Ok(Delta::Restart { reason, wait })) => {
                     self.spent.retries += 1;
                     text.clear();
                     calls.clear();
                     main = MainText::new(self.reply_type.main_field());
-                    self.restart(&reason);
+                    self.restart(&announced_retry(&reason, wait));
                     if !self.question.table.may_retry() {
                         break Err(ModelError::Interrupted {
                             detail: format!("{reason}; the debate has used up its retries"),
@@ -632,6 +632,14 @@ impl Calls<'_> {
             step: self.step.to_owned(),
             reason: withhold_text(reason),
         });
+    }
+}
+
+/// `retrying in 3 s: cannot reach the server`
+fn announced_retry(reason: &str, wait: std::time::Duration) -> String {
+    match (wait.as_millis() + 500) / 1000 {
+        0 => reason.to_owned(),
+        seconds => format!("retrying in {seconds} s: {reason}"),
     }
 }
 

@@ -188,6 +188,7 @@ async fn c07_retries_of_a_debate_are_bounded() {
     let restarts = |count: usize| {
         let restart = Delta::Restart {
             reason: "gone".into(),
+            wait: std::time::Duration::ZERO,
         };
         let mut deltas = vec![restart; count];
         deltas.push(Delta::Text(good_opening()));

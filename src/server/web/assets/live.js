@@ -1,6 +1,5 @@
-// Follows a running debate over server-sent events. The page works without it: this script only appends streamed text (as
-// text, never as markup) and fetches parts rendered by the server when a turn or a round ends.
-"use strict";
+// Follows a running debate over server-sent events. The page works without it: this script only appends streamed text (by
+// markdown.js) and fetches parts rendered by the server when a turn or a round ends.
 (() => {
   const page = document.querySelector("main[data-events]");
   if (!page || !window.EventSource) return;
@@ -12,6 +11,8 @@
   );
   const seatOrder = [...seatTemplates.keys()];
   const speaking = new Map(); // Step to seat, for turns in progress.
+  const writing = new Set(); // Steps whose text has begun.
+  const retrying = new Map(); // Step to what is wrong, until text comes again.
   let source = null;
   let isOver = false;
 
@@ -28,7 +29,11 @@
     const names = [...new Set(speaking.values())].map(seatTitle);
     if (names.length === 0) return;
     const subject = names.length > 3 ? `${names.length} seats` : names.join(", ");
-    setStatus(`${subject} ${names.length > 1 ? "are" : "is"} thinking`);
+    const steps = [...speaking.keys()];
+    let verb = "thinking";
+    if (steps.every((step) => retrying.has(step))) verb = "retrying";
+    else if (steps.every((step) => writing.has(step))) verb = "writing";
+    setStatus(`${subject} ${names.length > 1 ? "are" : "is"} ${verb}`);
   };
 
   // Follows the end of the transcript if the reader is there, and leaves the scroll position alone otherwise.
@@ -91,13 +96,19 @@
     else if (earlier) earlier.after(turn);
   };
 
+  const renderers = new WeakMap();
+  const rendererOf = (node) => {
+    if (!renderers.has(node)) renderers.set(node, streamMarkdown(node));
+    return renderers.get(node);
+  };
+
   // Text arrives in many small chunks; it is appended once per animation frame.
   const pendingText = new Map();
   let frame = 0;
   const flushText = () => {
     frame = 0;
     withScrollAnchor(() => {
-      for (const [node, text] of pendingText) node.append(text);
+      for (const [node, text] of pendingText) rendererOf(node).append(text);
       pendingText.clear();
     });
   };
@@ -117,6 +128,8 @@
   // Replaces the streamed text of an ended turn by the turn as the server renders it.
   const finishTurn = async (step) => {
     speaking.delete(step);
+    writing.delete(step);
+    retrying.delete(step);
     if (frame) {
       cancelAnimationFrame(frame);
       flushText();
@@ -204,7 +217,8 @@
     await refresh();
     document.getElementById("discussion").classList.remove("running");
     document.getElementById("announce").textContent = "The debate is over. The answer is at the top of the page.";
-    document.title = document.title.replace(/^● /, "");
+    document.title = document.title.replace(/^● /, "✓ ");
+    document.dispatchEvent(new Event("debate-over"));
   };
 
   const startRound = (round, epithet) => {
@@ -222,6 +236,22 @@
     turnsOf(rounds[rounds.length - 1] ?? findOrAddRound("r1/")).append(turn);
   };
 
+  // Says in the turn why the seat is asked again, until it answers.
+  const showRetry = (turn, step, seat, reason) => {
+    retrying.set(step, reason);
+    writing.delete(step);
+    let note = turn.querySelector(".retry");
+    if (!note) {
+      note = document.createElement("p");
+      note.className = "retry note mid";
+      turn.querySelector(".streaming").before(note);
+    }
+    note.textContent = `${seatTitle(seat)}: ${reason}`;
+  };
+  const hideRetry = (turn, step) => {
+    if (retrying.delete(step)) turn.querySelector(".retry")?.remove();
+  };
+
   const handleTurnEvent = (kind, step, seat, text) => {
     if (kind === "end" || kind === "absent") {
       finishTurn(step).then(showSpeakers);
@@ -237,16 +267,27 @@
     }
     if (!turn) return;
     const prose = turn.querySelector(".streaming");
-    if (kind === "chunk") appendText(prose, text);
+    if (kind === "chunk") {
+      withScrollAnchor(() => hideRetry(turn, step));
+      appendText(prose, text);
+      if (!writing.has(step)) {
+        writing.add(step);
+        showSpeakers();
+      }
+    }
     if (kind === "restart") {
       pendingText.delete(prose);
-      prose.textContent = "";
+      withScrollAnchor(() => {
+        rendererOf(prose).clear();
+        showRetry(turn, step, seat, text);
+      });
+      showSpeakers();
     }
   };
 
   const handleEvent = (message) => {
     const { event, round, content, metadata } = JSON.parse(message.data);
-    const { step, role, tokens_so_far: tokens } = metadata;
+    const { step, role, tokens_so_far: tokens, reason } = metadata;
     if (tokens) {
       for (const node of document.querySelectorAll("[data-live=tokens]")) node.textContent = tokens.toLocaleString("en-US");
     }
@@ -257,7 +298,9 @@
     }
     if (event === "user_input") withScrollAnchor(() => addUserMessage(content));
     if (!step) return void refresh();
-    handleTurnEvent(event.slice(event.lastIndexOf("_") + 1), step, role, content);
+    const kind = event.slice(event.lastIndexOf("_") + 1);
+    // The reason in words for people, not in those of the model or the provider.
+    handleTurnEvent(kind, step, role, kind === "restart" ? reason ?? content : content);
   };
 
   const eventNames = ["round_start", "complete", "user_input", "decision_needed", "decision", "reopened"];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, Form, Path, State};
+use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use roundtable_engine::event::{Entry, Event, State as DebateState};
 use roundtable_engine::protocols;
@@ -11,9 +12,12 @@ use roundtable_engine::report::Report;
 use roundtable_engine::transcript::Transcript;
 use serde::Deserialize;
 
+use super::super::Frame;
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{frame, page, redirect_to_debate};
 use super::home::number;
+use crate::clock;
+use crate::export;
 use crate::format::short;
 use crate::render;
 use crate::server::access::Caller;
@@ -26,25 +30,28 @@ use crate::server::requests::{
 use crate::server::rest;
 use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
-use crate::store::{DebateRow, Scope};
+use crate::store::{DebateRow, Filing, Scope, ShareRow};
 
 /// The current state of a debate.
-struct LoadedDebate {
+pub(super) struct LoadedDebate {
     row: DebateRow,
     entries: Vec<Entry>,
-    transcript: Transcript,
+    pub(super) transcript: Transcript,
     /// Seats in mid-turn.
     speaking: Vec<String>,
     /// The limits that need a higher value before the debate can be resumed.
     used_up: Option<UsedUp>,
+    /// Links to it, for visitors who may revoke them.
+    shares: Vec<ShareRow>,
+    filing: Filing,
 }
 
 impl LoadedDebate {
-    fn report(&self) -> Report {
+    pub(super) fn report(&self) -> Report {
         protocols::report(&self.entries).shown_as(self.row.state)
     }
 
-    fn view(&self, app: &App, caller: &Caller) -> DebateView {
+    pub(super) fn view(&self, app: &App, caller: &Caller) -> DebateView {
         let right = if caller.may(Scope::Run) {
             Right::Run
         } else {
@@ -54,11 +61,29 @@ impl LoadedDebate {
             .speaking(&self.transcript, &self.speaking)
             .pausing(app.scheduler.is_pause_requested(self.row.id))
             .needing_budget(self.used_up.as_ref())
+            .shared(&self.shares)
+            .filed(&self.filing)
+    }
+
+    pub(super) fn page(&self, view: DebateView, frame: Frame) -> String {
+        view.page(frame, &self.transcript, &self.report())
     }
 }
 
-async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Problem> {
+/// The debate as this visitor may see it.
+pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Problem> {
     let row = rest::find(app, caller, id).await?;
+    let mut loaded = load_row(app, row).await?;
+    if caller.may(Scope::Run) {
+        let id = loaded.row.id;
+        loaded.shares = app.store.shares_of(id, clock::now()).await?;
+        let filing = app.store.filings(&[id]).await?.remove(&id);
+        loaded.filing = filing.unwrap_or_default();
+    }
+    Ok(loaded)
+}
+
+pub(super) async fn load_row(app: &App, row: DebateRow) -> Result<LoadedDebate, Problem> {
     let mut entries = app.store.entries(row.id).await?;
     if entries.is_empty() {
         // A queued debate has no journal yet; its setup is enough for the page.
@@ -81,6 +106,8 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         transcript,
         speaking,
         used_up,
+        shares: Vec::new(),
+        filing: Filing::default(),
     })
 }
 
@@ -135,7 +162,7 @@ pub(crate) async fn show(
     let debate = load(&app, &caller, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", Some(&caller));
-    let body = move || view.page(frame, &debate.transcript, &debate.report());
+    let body = move || debate.page(view, frame);
     Ok(page(off_runtime(body).await?))
 }
 
@@ -148,6 +175,23 @@ pub(crate) async fn panels(
     let view = debate.view(&app, &caller);
     let body = move || view.panels(&debate.transcript, &debate.report());
     Ok(page(off_runtime(body).await?))
+}
+
+/// The verdict as Markdown, to be copied.
+pub(crate) async fn verdict(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Problem> {
+    let debate = load(&app, &caller, &id).await?;
+    let text = move || export::verdict_markdown(&debate.transcript, &debate.report());
+    let text = off_runtime(text).await?;
+    let headers = [
+        // Browsers show plain text, and download Markdown.
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, text).into_response())
 }
 
 pub(crate) async fn turn(

@@ -113,7 +113,7 @@ pub(crate) fn new_debate(data: &Data, form: &StartForm) -> Result<NewDebate, Pro
     let chosen = chosen_way(data, form)
         .map_err(|message| faults.push(Fault::new("/cast", message)))
         .ok();
-    let max_cost = number(form.get("max_cost"), "cost", &mut faults);
+    let max_cost = number(form.get("max_cost"), "spending limit", &mut faults);
     let max_tokens = number(form.get("max_tokens"), "number of tokens", &mut faults);
     let minutes: Option<f64> = number(form.get("max_minutes"), "number of minutes", &mut faults);
     let Some((protocol, mut request)) = chosen else {
@@ -247,7 +247,7 @@ pub(super) fn number<N: std::str::FromStr>(
     if number.is_none() {
         faults.push(Fault::new(
             "",
-            format!("invalid {what} '{}'", short(&text, 40)),
+            format!("invalid {what} '{}': expected a number", short(&text, 40)),
         ));
     }
     number

@@ -5,4 +5,6 @@ pub(super) mod debate;
 pub(super) mod debates;
 pub(super) mod home;
 pub(super) mod models;
+pub(super) mod outcome;
+pub(super) mod shares;
 pub(super) mod tokens;
