@@ -109,6 +109,9 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
             ("tokens", 1),
             ("requests", 1),
             ("sessions", 1),
+            ("shares", 0),
+            ("pins", 0),
+            ("tags", 0),
             ("learning", 4),
             ("other_costs", 1),
             ("audit_log", 2)

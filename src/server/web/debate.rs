@@ -12,6 +12,10 @@ use crate::render::{self, Roles};
 use crate::setup::limits::UsedUp;
 use crate::store::{Filing, ShareRow};
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about what the page shows"
+)]
 pub(crate) struct DebateView {
     /// Number of the last journal entry on the page; the event stream continues after it.
     pub seq: u64,

@@ -679,7 +679,7 @@ fn e15_the_learning_page_shows_weights_and_changes() {
         learning_page(&report, &domains, frame("learning"))
     );
     let none = learning_page(&Report::default(), &[], frame("learning"));
-    assert!(none.contains("No data yet."), "{none}");
+    assert!(none.contains("Nothing learned yet."), "{none}");
 }
 
 /// The last page that a number can name is an empty one.

@@ -92,8 +92,8 @@ async fn c07_a_retry_is_said_while_it_waits() {
     let server = Server::start(move |request, before| {
         let reply = good(request, before);
         match (schema_name(request).as_str(), before) {
-            ("opening", 0) => Answer::Status(503, "", "busy".into()),
-            ("opening", _) => Answer::Gated(held.clone(), reply),
+            ("critique", 0) => Answer::Status(503, "", "busy".into()),
+            ("critique", _) => Answer::Gated(held.clone(), reply),
             _ => Answer::Reply(reply),
         }
     });
@@ -111,16 +111,16 @@ async fn c07_a_retry_is_said_while_it_waits() {
     let note = browser.until("the retry", note).await;
     let note = note.as_str().unwrap();
     assert!(
-        note.starts_with("Proposer: retrying in ") && note.contains(" s: "),
+        note.starts_with("Skeptic: retrying in ") && note.contains(" s: "),
         "{note}"
     );
     browser
         .until(
             "the status",
-            "return document.getElementById('status').innerText === 'Proposer is retrying'",
+            "return document.getElementById('status').innerText === 'Skeptic is retrying'",
         )
         .await;
-    let is_gone = "return !document.querySelector('.retry') && document.getElementById('status').innerText === 'Proposer is writing'";
+    let is_gone = "return !document.querySelector('.retry') && document.getElementById('status').innerText === 'Skeptic is writing'";
     browser.until("text again", is_gone).await;
     gate.open();
     wait_for_answer(&browser).await;

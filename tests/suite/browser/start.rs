@@ -82,7 +82,9 @@ async fn b13_the_estimate_is_shown_in_place() {
     let shown = "const text = document.getElementById('estimate').textContent; return text.includes('calls') ? text : null";
     let first = browser.until("an estimate", shown).await;
     browser.click(".options > summary").await;
-    browser.click("#depth option[value=quick]").await;
+    let choose = "const depth = document.getElementById('depth'); depth.value = 'quick'; \
+        depth.dispatchEvent(new Event('input', { bubbles: true }))";
+    browser.run(choose, Vec::new()).await;
     let changed = format!(
         "const text = document.getElementById('estimate').textContent; \
         return text.includes('calls') && text !== {first} ? text : null"
