@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use roundtable_core::estimate::Range;
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Entry, Query, State};
 use roundtable_engine::protocols;
@@ -18,6 +19,7 @@ use super::progress::Progress;
 use super::tools::{DEBATES, simplify};
 use crate::clock;
 use crate::format::{one_line, short};
+use crate::setup::estimate::DebateEstimate;
 use crate::store::DebateRow;
 
 /// The longest parts of the text of a result. Together they stay below 600 words.
@@ -37,7 +39,7 @@ const MAX_LISTED_CHARS: usize = 120;
 pub(super) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
-    /// complete, partial, running, queued, waiting (for a decision), failed, cancelled, interrupted; found for a search
+    /// complete, partial, running, queued, waiting (for a decision), failed, cancelled, interrupted; found, estimated
     state: String,
     /// Markdown
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,8 +77,22 @@ pub(super) struct Outcome {
     /// The call that gets the result
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextCall>,
+    /// If only an estimate was asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<Expected>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     debates: Vec<Listed>,
+}
+
+/// What a debate would use, as ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+struct Expected {
+    calls: [f64; 2],
+    tokens: [f64; 2],
+    /// Absent if a price is unknown
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<[f64; 2]>,
+    seconds: [f64; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -167,6 +183,26 @@ impl Outcome {
         let why: Vec<String> = verdict.ending.into_iter().chain(failures).collect();
         if self.note.is_none() && !why.is_empty() {
             self.note = Some(items(why).join("; "));
+        }
+    }
+
+    /// For a call that only asks for the estimate.
+    pub(super) fn estimated(debate: &DebateEstimate) -> Self {
+        let ranges = &debate.estimate.ranges;
+        let span = |range: Range| [range.low, range.high];
+        Self {
+            state: "estimated".to_owned(),
+            note: Some(format!(
+                "{} ({}); nothing was started",
+                debate.text, debate.basis
+            )),
+            estimate: Some(Expected {
+                calls: span(ranges.calls),
+                tokens: span(ranges.tokens),
+                cost_usd: ranges.cost.map(span),
+                seconds: span(ranges.seconds),
+            }),
+            ..Self::default()
         }
     }
 

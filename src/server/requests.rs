@@ -296,6 +296,7 @@ impl NewDebate {
                 fallback_local: false,
                 policy: ModelPolicy::default(),
                 allow_secrets: self.allow_secrets,
+                is_estimate: false,
             }),
             _ => Err(Problem::invalid(faults)),
         }

@@ -62,6 +62,8 @@ pub(crate) struct DebateSpec {
     pub policy: ModelPolicy,
     /// Sends likely secrets to providers instead of refusing the request.
     pub allow_secrets: bool,
+    /// Whether only the estimate is wanted: nothing is downloaded or loaded for it.
+    pub is_estimate: bool,
 }
 
 impl DebateSpec {
@@ -83,6 +85,7 @@ impl DebateSpec {
             fallback_local: false,
             policy: ModelPolicy::default(),
             allow_secrets: false,
+            is_estimate: false,
         }
     }
 }
@@ -131,6 +134,7 @@ pub(crate) async fn prepare(
         models,
         fallback_local,
         policy,
+        is_estimate,
         ..
     } = spec;
     // A broken prompt or template is found before the debate is created.
@@ -154,6 +158,7 @@ pub(crate) async fn prepare(
         &models,
         &settings,
         (fallback_local, budget.max_cost.is_some(), &policy),
+        is_estimate,
         progress,
     )
     .await?;
@@ -167,9 +172,12 @@ pub(crate) async fn prepare(
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
         EmbedderUse::None => None,
     };
+    let embedder_name = embedder.and_then(|_| expected_embedder(app));
     let embedder = match embedder {
-        Some(without) => embedder_or_notice(app, progress, without, &mut seating.notices).await?,
-        None => None,
+        Some(without) if !is_estimate => {
+            embedder_or_notice(app, progress, without, &mut seating.notices).await?
+        }
+        Some(_) | None => None,
     };
     let question = plan.question.clone();
     let mut notes = Vec::new();
@@ -186,7 +194,10 @@ pub(crate) async fn prepare(
         seats: seating.seated,
         rules,
         budget,
-        embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
+        embedder: match &embedder {
+            Some(embedder) => Some(embedder.name().to_owned()),
+            None => embedder_name.filter(|_| is_estimate),
+        },
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
         depth,
@@ -415,6 +426,12 @@ pub(crate) fn check_resumed_prices(
 const WITHOUT_TEMPLATES: &str = "Continuing without reasoning templates";
 const WITHOUT_MEASURE: &str =
     "Continuing without measuring convergence: the typed answers alone decide";
+
+/// The name of the embedder that a debate would use, without loading it.
+fn expected_embedder(app: &AppContext) -> Option<String> {
+    let name = app.embedder_name();
+    app.models.embedder(&name).is_ok().then(|| name.to_string())
+}
 
 async fn embedder_or_notice(
     app: &AppContext,

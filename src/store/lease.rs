@@ -84,6 +84,15 @@ pub(super) struct DebateOrigin<'a> {
     pub(super) request: Option<&'a CreateRequest>,
 }
 
+impl DebateOrigin<'_> {
+    /// Whether servers resume the debate by themselves. One that waits for any worker has to be found by it.
+    fn is_served(&self) -> bool {
+        let waits_for_worker = self.owner.is_empty();
+        self.request
+            .is_some_and(|request| waits_for_worker || !request.is_attended)
+    }
+}
+
 /// Who runs a debate. A server resumes by itself what a server was running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
@@ -216,7 +225,7 @@ impl Store {
         .bind(signed(now))
         .bind(question)
         .bind(as_json)
-        .bind(i64::from(origin.request.is_some()))
+        .bind(i64::from(origin.is_served()))
         .bind(origin.owner.to_owned())
         .bind(chain.clone())
         .bind(token.map_or_else(String::new, |id| id.to_string()));

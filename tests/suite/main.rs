@@ -41,6 +41,7 @@ mod on_postgres;
 mod openai_api;
 mod openai_refusals;
 mod openai_responses;
+mod openai_sessions;
 mod ownership;
 mod panel;
 mod paying;

@@ -200,7 +200,20 @@ pub struct Context<'a> {
     pub value: ValueHistory,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// One without settings and earlier debates.
+    pub fn new(data: &'a Data, max_question_tokens: u64) -> Self {
+        Self {
+            data,
+            max_question_tokens,
+            now: 0,
+            settings: Value::Null,
+            history: Vec::new(),
+            learned: None,
+            value: ValueHistory::default(),
+        }
+    }
+
     /// The protocol's settings; defaults if the configuration has none.
     pub fn settings<S: DeserializeOwned + Default>(&self) -> S {
         S::deserialize(&self.settings).unwrap_or_default()
