@@ -1,9 +1,9 @@
 //! The result of a tool call: the same fields for every tool, and a text of at most 600 words.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
-use roundtable_core::estimate::Range;
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Entry, Query, State};
 use roundtable_engine::protocols;
@@ -77,22 +77,11 @@ pub(super) struct Outcome {
     /// The call that gets the result
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextCall>,
-    /// If only an estimate was asked for
-    #[serde(skip_serializing_if = "Option::is_none")]
-    estimate: Option<Expected>,
+    /// Low and high of calls, tokens, seconds, and cost_usd if the prices are known
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    estimate: BTreeMap<&'static str, [f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     debates: Vec<Listed>,
-}
-
-/// What a debate would use, as ranges.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-struct Expected {
-    calls: [f64; 2],
-    tokens: [f64; 2],
-    /// Absent if a price is unknown
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_usd: Option<[f64; 2]>,
-    seconds: [f64; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -189,19 +178,22 @@ impl Outcome {
     /// For a call that only asks for the estimate.
     pub(super) fn estimated(debate: &DebateEstimate) -> Self {
         let ranges = &debate.estimate.ranges;
-        let span = |range: Range| [range.low, range.high];
+        let parts = [
+            ("calls", Some(ranges.calls)),
+            ("tokens", Some(ranges.tokens)),
+            ("cost_usd", ranges.cost),
+            ("seconds", Some(ranges.seconds)),
+        ];
+        let known = parts
+            .into_iter()
+            .filter_map(|(part, range)| range.map(|range| (part, [range.low, range.high])));
         Self {
             state: "estimated".to_owned(),
             note: Some(format!(
                 "{} ({}); nothing was started",
                 debate.text, debate.basis
             )),
-            estimate: Some(Expected {
-                calls: span(ranges.calls),
-                tokens: span(ranges.tokens),
-                cost_usd: ranges.cost.map(span),
-                seconds: span(ranges.seconds),
-            }),
+            estimate: known.collect(),
             ..Self::default()
         }
     }

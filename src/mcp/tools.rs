@@ -299,8 +299,10 @@ pub(super) fn simplify(schema: &mut Value) {
     for key in ["format", "default", "$schema"] {
         fields.remove(key);
     }
-    if let Some(items) = fields.get_mut("items") {
-        simplify(items);
+    for inner in ["items", "additionalProperties"] {
+        if let Some(inner) = fields.get_mut(inner) {
+            simplify(inner);
+        }
     }
     if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
         properties.values_mut().for_each(simplify);

@@ -52,6 +52,7 @@ impl Store {
             state,
             owner: lock.owner(),
             request: Some(request),
+            is_served: !request.is_attended,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(row) => Ok(Created::New(Box::new(self.leased(id, lock, row)))),

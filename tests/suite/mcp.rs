@@ -710,7 +710,7 @@ fn b02_short_sources_are_read_by_every_seat() {
             "{tool}: {first}"
         );
         // More than a question may have: the other tool searches.
-        arguments["sources"][0]["text"] = "Forty-one bursts. ".repeat(4_000).into();
+        arguments["sources"][0]["text"] = "Forty-one bursts. ".repeat(40_000).into();
         let refused = client.call(tool, arguments);
         assert!(error(&refused).contains("`debate`"), "{tool}: {refused}");
     }

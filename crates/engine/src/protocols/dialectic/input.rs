@@ -24,7 +24,7 @@ pub struct Input {
     pub early_stop_score: Option<u8>,
     /// Whether a judge scores the final answer.
     pub auto_score: Option<bool>,
-    /// An answer of the caller, in place of the proposer's first one: the skeptic attacks it, and the proposer revises it.
+    /// An answer of the caller. The skeptic attacks it in place of the proposer's first one.
     pub my_answer: Option<String>,
 }
 

@@ -48,7 +48,7 @@ fn b02_an_empty_or_long_answer_of_the_caller_is_refused() {
             question: QUESTION.into(),
             ..protocol::Request::default()
         };
-        let context = Context::new(&data, 10);
+        let context = Context::new(&data, 20);
         let input = json!({ "my_answer": answer });
         let plan = AnyProtocol::validate(&Dialectic, input, request, context);
         plan.err().map(|faults| faults[0].at.clone())
