@@ -768,6 +768,33 @@ async fn c08_a_changed_request_before_the_failure_is_a_drift() {
     assert!(matches!(halt, Err(Halt::Drift { .. })));
 }
 
+/// A small model may answer in the words of its example, also next to a main text of its own: it is asked once more. Words of
+/// the question in such a place are no repetition.
+#[tokio::test]
+async fn c05_a_small_model_that_repeats_its_example_is_asked_again() {
+    const QUESTION: &str = "Is the drink of the town taken every day of the week?";
+    let with = |assumption: &str| {
+        json!({ "answer": "A queue smooths the bursts.", "assumptions": [assumption] }).to_string()
+    };
+    for (assumption, ability, calls) in [
+        ("The drink is taken every day.", Ability::Small, 2),
+        ("The drink is taken every day.", Ability::Full, 1),
+        ("The drink of the town is taken.", Ability::Small, 1),
+    ] {
+        let replies = [with(assumption), with("The load stays as it is.")];
+        let model = Scripted::new(move |_: &Request, before| Ok(replies[before.min(1)].clone()));
+        let rules = crate::protocols::dialectic::Rules::new(3, 5, 8).unwrap();
+        let setup = setup_with(QUESTION, ability, &rules);
+        let deps = deps(&model, Arc::<MemoryJournal>::default());
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        let context = json!({ "question": QUESTION, "templates": [] });
+        let ask: Ask<'_, Opening> = table.ask("proposer", "propose");
+        let ask = ask.in_round(1).prompt("dialectic/propose", context);
+        let turn = ask.send().await.unwrap().unwrap();
+        assert_eq!((model.heard().len(), turn.remarks.len()), (calls, 0));
+    }
+}
+
 /// A small model that repeats its prompt is asked once more, with the same prompt and another seed: its reply and a reproach would
 /// only be repeated too. A second parroted reply is kept with a remark. Other models are not checked.
 #[tokio::test]
