@@ -60,6 +60,7 @@ impl TestScheduler {
             sources: Vec::new(),
             fallback_local: false,
             allow_secrets: false,
+            parent: None,
             policy: crate::models::ModelPolicy::default(),
         };
         let scheduler = &self.scheduler;

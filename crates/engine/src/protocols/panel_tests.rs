@@ -197,6 +197,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 
