@@ -13,8 +13,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use roundtable_engine::event::State;
+use roundtable_engine::protocols;
 use roundtable_engine::table::open_question;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -266,36 +267,21 @@ async fn answered(
     Ok(outcome.result().into())
 }
 
-/// Asks a further question about a debate that has ended, with its question and answer as context.
+/// Asks a further question about a debate that has ended, in a debate of its own.
 async fn follow_up(
     operations: &Operations,
     row: &DebateRow,
     text: &str,
 ) -> Result<Attended, ToolError> {
-    /// The rest of the question belongs to the new one.
-    const MAX_CONTEXT_CHARS: usize = 6_000;
-    let entries = operations.entries(row.id).await?;
-    let answer = roundtable_engine::protocols::report(&entries).answer;
-    let answer = answer.ok_or_else(|| {
-        ToolError("the debate has no answer to ask about; resume it first".to_owned())
-    })?;
-    let cut = |text: &str| text.chars().take(MAX_CONTEXT_CHARS).collect::<String>();
-    let question = format!(
-        "{text}\n\nContext: an earlier debate came to an answer that may be wrong. Its question:\n\"\"\"\n{}\n\"\"\"\nIts \
-         answer:\n\"\"\"\n{}\n\"\"\"",
-        cut(&row.question),
-        cut(&answer)
-    );
-    // Councils judge texts and forecasts need outcomes; a question about them is for a debate with a skeptic.
-    let tools = tools::DEBATE_TOOLS.iter();
-    let same = tools.filter(|tool| tool.subject.0 == "question" && tool.required.is_empty());
-    let same = same.map(|tool| tool.protocol.name());
-    let protocol = same.clone().find(|name| *name == row.protocol);
-    let arguments = serde_json::Map::from_iter([("question".to_owned(), Value::from(&*question))]);
+    let id = row.id.to_string();
+    let arguments = json!({ "question": text, "continue": id });
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
     let fingerprint = arguments::fingerprint("follow_up", &arguments);
+    let protocol = protocols::of_follow_up(&row.protocol);
     let request = NewDebate {
-        question,
-        ..NewDebate::of(protocol.unwrap_or(tools::DEBATE_TOOLS[0].protocol.name()))
+        question: text.to_owned(),
+        parent: Some(id),
+        ..NewDebate::of(protocol.name())
     };
     Ok(operations.start(request, fingerprint).await?)
 }

@@ -161,7 +161,7 @@ impl Operations {
         }
         // The debate that has the key failed, or was cancelled by a person.
         self.app.store.forget_request(&current).await?;
-        let spec = rest::spec_of(&self.app, request).await?;
+        let spec = rest::spec_of(&self.app, &self.caller, request).await?;
         match rest::start(&self.app, &self.caller, spec, &current).await? {
             Created::New(id) => Ok(self.attend(id, Origin::New)),
             // The same request, sent twice at the same time.

@@ -20,8 +20,9 @@ use roundtable_engine::depth::Depth;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
+use roundtable_engine::parent::Parent;
 use roundtable_engine::protocol::{
-    AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
+    AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, Subject, check_question,
 };
 use roundtable_engine::protocols::{self, forecast::observations};
 use roundtable_engine::round_value::ValueHistory;
@@ -64,6 +65,8 @@ pub(crate) struct DebateSpec {
     pub allow_secrets: bool,
     /// Whether only the estimate is wanted: nothing is downloaded or loaded for it.
     pub is_estimate: bool,
+    /// The debate that it follows up on, with its texts in full length.
+    pub parent: Option<Parent>,
 }
 
 impl DebateSpec {
@@ -86,6 +89,7 @@ impl DebateSpec {
             policy: ModelPolicy::default(),
             allow_secrets: false,
             is_estimate: false,
+            parent: None,
         }
     }
 }
@@ -135,8 +139,12 @@ pub(crate) async fn prepare(
         fallback_local,
         policy,
         is_estimate,
+        parent,
         ..
     } = spec;
+    if parent.is_some() && protocol.subject() == Subject::Text {
+        return Err(Failure::refused(vec![judges_text(protocol)]));
+    }
     // A broken prompt or template is found before the debate is created.
     app.prompts()?;
     if protocol.needs().library {
@@ -180,6 +188,8 @@ pub(crate) async fn prepare(
         Some(_) | None => None,
     };
     let question = plan.question.clone();
+    let parent =
+        parent.map(|parent| parent.within(Parent::room(smallest_context(&seating.models))));
     let mut notes = Vec::new();
     let rules = plan
         .rules(&seating.models, &mut notes)
@@ -202,6 +212,7 @@ pub(crate) async fn prepare(
         notices: seating.notices,
         depth,
         estimate: None,
+        parent: parent.map(Box::new),
     };
     setup.estimate = estimate::of_debate(app, store, protocol, &setup, &seating.models).await?;
     if let Some(estimate) = &setup.estimate {
@@ -344,15 +355,26 @@ pub(crate) async fn open_table(
     Ok((table, protocol))
 }
 
+fn judges_text(protocol: &dyn AnyProtocol) -> Fault {
+    let message = format!(
+        "{} judges a text, so it cannot follow up on a debate: ask a question instead",
+        protocol.name()
+    );
+    Fault::new("/continue", message)
+}
+
+fn smallest_context(seat_models: &SeatModels) -> Option<u64> {
+    let contexts = seat_models.values();
+    let contexts = contexts.filter_map(|seat| seat.model.profile().context_tokens);
+    contexts.min().map(u64::from)
+}
+
 /// The question is in every prompt: it may take a quarter of the smallest context.
 fn check_context(question: &str, seat_models: &SeatModels) -> Result<(), Failure> {
-    let smallest = seat_models
-        .values()
-        .filter_map(|seat| seat.model.profile().context_tokens)
-        .min();
-    match smallest {
-        Some(context) => check_question(question, u64::from(context) / 4)
-            .map_err(|fault| Failure::refused(vec![fault])),
+    match smallest_context(seat_models) {
+        Some(context) => {
+            check_question(question, context / 4).map_err(|fault| Failure::refused(vec![fault]))
+        }
         None => Ok(()),
     }
 }

@@ -209,8 +209,8 @@ impl Store {
         let chain = origin_of_chain.checksum();
         let insert = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain, token_id) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10, $11)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain, token_id, parent_id) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
@@ -222,7 +222,8 @@ impl Store {
         .bind(i64::from(origin.is_served))
         .bind(origin.owner.to_owned())
         .bind(chain.clone())
-        .bind(token.map_or_else(String::new, |id| id.to_string()));
+        .bind(token.map_or_else(String::new, |id| id.to_string()))
+        .bind(setup.parent.as_ref().map_or("", |parent| parent.id.as_str()).to_owned());
         let mut transaction = self.writer.begin().await?;
         let inserted = async {
             insert.execute(transaction.connection()).await?;

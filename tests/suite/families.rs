@@ -235,7 +235,7 @@ fn b11_with_one_provider_the_result_says_that_all_share_a_family() {
         .map(|request| request["model"].to_string())
         .collect();
     assert_eq!(models.len(), 1, "{models:?}");
-    let shown = home.run(&["show", "last", "--record"]);
+    let shown = home.run(&["show", "last"]);
     assert!(
         flat(&shown.out).contains("All seats share one model family"),
         "{}",

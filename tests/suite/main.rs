@@ -27,6 +27,7 @@ mod enhanced;
 mod enhanced_learning;
 mod families;
 mod faults;
+mod follow_up;
 mod forecast;
 mod harness;
 mod hostile;

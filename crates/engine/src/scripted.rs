@@ -304,6 +304,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) async fn start(
         let created = if let Some(created) = app.store.find_created(&request).await? {
             created
         } else {
-            let spec = rest::spec_of(&app, new).await?;
+            let spec = rest::spec_of(&app, &caller, new).await?;
             rest::start(&app, &caller, spec, &request).await?
         };
         let is_new = matches!(created, Created::New(_));

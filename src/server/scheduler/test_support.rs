@@ -61,6 +61,7 @@ impl TestScheduler {
             fallback_local: false,
             allow_secrets: false,
             is_estimate: false,
+            parent: None,
             policy: crate::models::ModelPolicy::default(),
         };
         let scheduler = &self.scheduler;

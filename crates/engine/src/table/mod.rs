@@ -126,6 +126,8 @@ pub struct Missing {
 pub struct Table {
     setup: Setup,
     quote_tag: QuoteTag,
+    /// The parent of a follow-up, rendered. Every prompt begins with it.
+    parent: Option<String>,
     deps: TableDeps,
     replay: Replay,
     budget_tracker: BudgetTracker,
@@ -192,11 +194,20 @@ impl Table {
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
             return Err(Halt::OtherSetup);
         }
+        let quote_tag = QuoteTag::of(setup.seed, &setup.question);
+        let parent = match &setup.parent {
+            Some(parent) => Some(deps.prompts.render_plain(
+                "common/parent",
+                minijinja::context! { parent => Serde(parent), quote_tag => quote_tag.as_str() },
+            )?),
+            None => None,
+        };
         let is_new = replay.setup.is_none();
         let next_seq = reopened.as_ref().map_or(replay.next_seq, |entry| entry.seq);
         let table = Self {
             write_queue: WriteQueue::starting_at(next_seq.max(1)),
-            quote_tag: QuoteTag::of(setup.seed, &setup.question),
+            quote_tag,
+            parent,
             setup,
             deps,
             replay,

@@ -281,8 +281,13 @@ impl Question<'_> {
                 message(Speaker::Assistant, example.replied, true),
             ]
         });
+        // First, because it is the same in every prompt: providers cache common beginnings.
+        let shared = match &self.table.parent {
+            Some(parent) => format!("{parent}\n\n{}", prompt.shared),
+            None => prompt.shared,
+        };
         let question = [
-            message(Speaker::User, prompt.shared, true),
+            message(Speaker::User, shared, true),
             message(Speaker::User, prompt.own, false),
         ];
         Ok(Request {
