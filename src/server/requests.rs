@@ -375,6 +375,7 @@ content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(forecast::EnsembleRequest);
 content!(ChatRequest);
 content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());
