@@ -3,7 +3,7 @@
 use minijinja::Value;
 use roundtable_core::format::grouped;
 
-use super::contract::DebateRequest;
+use super::contract::{DebateRequest, Phase};
 use super::debate::Debate;
 use super::facts::{self, Facts, with_margin};
 use super::replies::Argument;
@@ -21,6 +21,8 @@ pub(super) const ORDINARY_TOKENS: u64 = 600;
 pub(super) const LARGEST_TOKENS: u64 = 4000;
 /// The approximate size of the text that every prompt has.
 const FIXED_TOKENS: u64 = 298;
+/// What only a rebuttal says next to points: the leaning of its role.
+const LEANING_TOKENS: u64 = 14;
 /// The size of an earlier point at its shortest.
 const POINT_TOKENS: u64 = 10;
 
@@ -68,7 +70,11 @@ pub(super) fn points(table: &Table, debate: &Debate<'_>, round: u32) -> Vec<Stri
         .iter()
         .map(|line| estimate_tokens(line) + 1)
         .sum();
-    let used = with_margin(used) + fixed(&rules.request, &table.setup().question);
+    let leaning = match debate.phase(round) {
+        Phase::Rebuttal => LEANING_TOKENS,
+        Phase::Opening | Phase::Closing => 0,
+    };
+    let used = leaning + with_margin(used) + fixed(&rules.request, &table.setup().question);
     debate.points(round, rules.max_prompt_tokens.saturating_sub(used))
 }
 
