@@ -241,6 +241,16 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateRow, Problem
     }
 }
 
+/// The result of a forecast that has ended, with probabilities.
+pub(super) async fn finished(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> Result<DebateResult, Problem> {
+    let row = find(app, caller, id).await?;
+    result_of(app, &row).await
+}
+
 /// The result of a complete or partial debate (F-18); an error for all others.
 async fn result_of(app: &App, row: &DebateRow) -> Result<DebateResult, Problem> {
     let entries = app.store.entries(row.id).await?;

@@ -384,6 +384,7 @@ content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(forecast::EnsembleRequest);
 content!(ChatRequest);
 content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());

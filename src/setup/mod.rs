@@ -24,7 +24,7 @@ use roundtable_engine::parent::Parent;
 use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, Subject, check_question,
 };
-use roundtable_engine::protocols::{self, forecast::observations};
+use roundtable_engine::protocols::{self, forecast::Scored};
 use roundtable_engine::round_value::ValueHistory;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
@@ -284,7 +284,7 @@ async fn context<'a>(
         max_question_tokens: app.config.limits.max_question_tokens,
         now,
         settings: app.config.settings_of(protocol.name(), &app.environment),
-        history: scored.iter().flat_map(observations).collect(),
+        history: scored.iter().filter_map(Scored::question).collect(),
         learned,
         value: ValueHistory {
             record: value::record(&rounds),

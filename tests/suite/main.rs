@@ -25,6 +25,7 @@ mod disconnects;
 mod embedded;
 mod enhanced;
 mod enhanced_learning;
+mod ensemble;
 mod families;
 mod faults;
 mod follow_up;

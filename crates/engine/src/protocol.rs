@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
 use roundtable_core::estimate::Outline;
-use roundtable_core::forecast::Observation;
+use roundtable_core::forecast::Question;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -173,7 +173,7 @@ pub(crate) fn no_images(image: &str) -> Fault {
 pub struct Needs {
     /// The reasoning templates.
     pub library: bool,
-    /// Each role's results on resolved forecasts.
+    /// The resolved forecasts with every role's probabilities.
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
@@ -207,7 +207,7 @@ pub struct Context<'a> {
     pub now: Millis,
     /// The protocol's section of the configuration; the protocol deserializes it.
     pub settings: Value,
-    pub history: Vec<Observation>,
+    pub history: Vec<Question>,
     pub learned: Option<Learned>,
     pub value: ValueHistory,
 }
