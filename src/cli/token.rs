@@ -219,8 +219,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::EndSession { id } => token_life::end_session(app, &id).await?,
         Command::Revoke { name } => {
             let store = app.store().await?;
-            store.revoke_token(&name).await?;
-            audit::record(app, &store, "token-revoked", &name, None).await;
+            let action = audit::Action {
+                name: "token-revoked",
+                subject: &name,
+                detail: None,
+            };
+            audit::recorded(app, &store, action, store.revoke_token(&name)).await?;
             let is_last = store.tokens().await?.is_empty();
             store.close().await;
             output::note(&format!("Revoked token '{name}'."));
@@ -248,9 +252,12 @@ async fn add(
     let mut token = new.row(&secret).map_err(Failure::refused)?;
     token.expires_at = expires.map(|time| token_life::after(token.created_at, time));
     let store = app.store().await?;
-    store.add_token(&token).await?;
-    let detail = Some(new_token::summary(&token));
-    audit::record(app, &store, "token-added", &token.name, detail).await;
+    let action = audit::Action {
+        name: "token-added",
+        subject: &token.name,
+        detail: Some(new_token::summary(&token)),
+    };
+    audit::recorded(app, &store, action, store.add_token(&token)).await?;
     store.close().await;
     if is_given {
         output::note(&format!("Added token '{}'.", token.name));

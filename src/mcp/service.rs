@@ -30,6 +30,7 @@ use super::tools::{self, DebateTool};
 use super::waiting::{self, Client, Waited};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::server::off_runtime;
 use crate::server::operations::{Attended, Operations};
 use crate::server::problem::Problem;
 use crate::server::requests::{GivenSource, NewDebate};
@@ -270,7 +271,7 @@ async fn follow_up(
     /// The rest of the question belongs to the new one.
     const MAX_CONTEXT_CHARS: usize = 6_000;
     let entries = operations.entries(row.id).await?;
-    let answer = roundtable_engine::protocols::report(&entries).answer;
+    let answer = off_runtime(move || roundtable_engine::protocols::report(&entries).answer).await?;
     let answer = answer.ok_or_else(|| {
         ToolError("the debate has no answer to ask about; resume it first".to_owned())
     })?;
@@ -309,7 +310,7 @@ pub(super) async fn outcome(operations: &Operations, id: Uuid) -> Result<Outcome
     } else {
         None
     };
-    Ok(Outcome::of(&row, &entries, progress.as_ref()))
+    off_runtime(move || Outcome::of(&row, &entries, progress.as_ref())).await
 }
 
 fn failed(ToolError(message): ToolError) -> CallToolResponse {

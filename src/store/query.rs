@@ -32,6 +32,8 @@ const MAX_SEARCHED_CHARS: usize = 10_000;
 pub(crate) const MAX_SEARCH_CHARS: usize = 200;
 /// Debates are counted up to this number.
 pub(crate) const MAX_COUNTED: u64 = 10_000;
+/// Journals of this many bytes and more are parsed on the blocking pool.
+const MAX_PARSED_INLINE: usize = 100_000;
 /// How long a search waits for another one to end.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -272,7 +274,20 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(signed(seq));
-        self.read_all(query, |row| read_entry(id, row)).await
+        self.count_read();
+        let rows = query.fetch_all(&self.reader).await;
+        let rows = rows.map_err(|error| self.failed(error))?;
+        let length = |row: &AnyRow| row.try_get::<&str, _>("body").map_or(0, str::len);
+        let is_small = rows.iter().map(length).sum::<usize>() < MAX_PARSED_INLINE;
+        let read = move || rows.iter().map(|row| read_entry(id, row)).collect();
+        let read: Result<Vec<Entry>, Failure> = if is_small {
+            read()
+        } else {
+            // On a thread of the runtime, a large journal would hold up other requests.
+            let parsed = tokio::task::spawn_blocking(read).await;
+            parsed.unwrap_or_else(|_| Err(Failure::abandoned()))
+        };
+        read.map_err(|failure| self.failed(failure))
     }
 
     /// The rows of a query.

@@ -60,4 +60,5 @@ mod store_faults;
 mod stored_debates;
 mod terminal;
 mod update;
+mod versions;
 mod workers;

@@ -111,7 +111,10 @@ struct Job {
 
 enum JobSource {
     Prepared(Box<(Lease, PreparedDebate)>),
+    /// For a client that resumes it.
     Leased(Box<Lease>),
+    /// From the shared queue.
+    Taken(Box<Lease>),
     /// Setup and budget are in the store.
     Stored,
 }

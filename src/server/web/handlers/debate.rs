@@ -72,7 +72,10 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
     }
     let used_up = used_up(app, &row, &entries).await?;
     let speaking = add_live_state(app, &row, &mut entries);
-    let transcript = Transcript::of(&row.id.to_string(), &entries)
+    let id = row.id.to_string();
+    let folding = off_runtime(move || (Transcript::of(&id, &entries), entries));
+    let (transcript, entries) = folding.await?;
+    let transcript = transcript
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
