@@ -17,7 +17,7 @@ use crate::store::{DebateRow, Store};
 
 use super::args::{Limits, OutputMode};
 use super::audit;
-use super::decision_prompt::{self, UserDecision};
+use super::decision_prompt::UserDecision;
 use super::display;
 use super::output::{self, short_id};
 use super::run::{self, Debate, Person, Terminal};
@@ -61,7 +61,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         return show(&store, &row, &args.output).await;
     }
     let setup = lease.setup().clone();
-    let mut terminal = Terminal::new(Person::Watches);
+    let mut terminal = Terminal::new(app, Person::Watches);
     let mut past = store.entries(row.id).await?;
     if !args.output.quiet {
         for note in limits::lowered(requested, app.config.limits.budget()) {
@@ -190,7 +190,7 @@ async fn decision_on(query: &Query, args: &Args, terminal: &mut Terminal) -> Opt
     match &args.decide {
         Some(choice) => Some(from_command_line(choice)),
         None if is_pause => Some(from_command_line(CONTINUE)),
-        None if can_ask => decision_prompt::ask(query, terminal.lines()).await,
+        None if can_ask => terminal.ask(query).await,
         None => None,
     }
 }

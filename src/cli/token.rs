@@ -14,7 +14,7 @@ use crate::server::new_token::{self, NewToken};
 use crate::server::tokens;
 use crate::store::{Reach, Scope, TokenError};
 
-use super::{audit, output, token_life};
+use super::{audit, output, token_change, token_life};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -68,6 +68,16 @@ enum Command {
         /// New validity from now on, such as 90d
         #[arg(long, value_name = "TIME", value_parser = lifetime)]
         expires: Option<Duration>,
+    },
+    /// Change the reach and the limits of a token; what is not given stays
+    #[command(
+        after_help = "Examples:\n  roundtable token change ada --max-cost-per-day 5 --models 'openai:*'\n  roundtable token change ada --reach own --max-running none\n\nIt holds for the next request. Debates that run keep their own limits."
+    )]
+    Change {
+        /// Name of the token
+        name: String,
+        #[command(flatten)]
+        changes: token_change::Changes,
     },
     /// List the browsers that are signed in
     #[command(after_help = "Example:\n  roundtable token sessions")]
@@ -215,6 +225,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             let grace = grace.unwrap_or_default();
             token_life::rotate(app, &name, grace, expires, args.json).await?;
         }
+        Command::Change { name, changes } => token_change::change(app, &name, changes).await?,
         Command::Sessions => token_life::sessions(app, args.json).await?,
         Command::EndSession { id } => token_life::end_session(app, &id).await?,
         Command::Revoke { name } => {

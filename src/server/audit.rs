@@ -96,16 +96,27 @@ impl Auditor {
         }
     }
 
-    /// Records that a request starts an action.
+    /// Records that a request starts the action of its route.
     pub(super) async fn begin(
         &self,
         received: &Received,
         who: Option<String>,
         via: Via,
     ) -> Result<(), Problem> {
-        let Some(action) = received.action else {
-            return Ok(());
-        };
+        match received.action {
+            Some(action) => self.begin_as(action, received, who, via).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Records that a request starts an action. Returns the record, for its outcome.
+    pub(super) async fn begin_as(
+        &self,
+        action: &'static str,
+        received: &Received,
+        who: Option<String>,
+        via: Via,
+    ) -> Result<AuditRecord, Problem> {
         let record = AuditRecord {
             at: clock::now(),
             who,
@@ -122,7 +133,8 @@ impl Auditor {
             log::note(&format!("cannot write the audit log: {error}"));
             let detail = "cannot write the audit log, so nothing was changed; retry later";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", detail)
-        })
+        })?;
+        Ok(record)
     }
 
     pub(super) async fn record(&self, mut record: AuditRecord) {

@@ -168,7 +168,7 @@ impl Store {
             "SELECT number, at, who, via, action, subject, outcome, address, request_id, detail FROM audit_log \
              WHERE at >= $1 AND number < $2 AND NOT (outcome = 'started' AND EXISTS (SELECT 1 FROM audit_log AS later \
              WHERE later.number > audit_log.number AND later.number <= audit_log.number + $4 \
-             AND later.request_id = audit_log.request_id AND later.action = audit_log.action \
+             AND later.request_id = audit_log.request_id AND later.who = audit_log.who \
              AND later.outcome <> 'started')) ORDER BY number DESC LIMIT $3",
         )
         .bind(signed(selection.since))

@@ -391,6 +391,20 @@ impl Scheduler {
         &self.closing
     }
 
+    /// Downloads the embedder in the background if it is missing, so that no debate of a client does.
+    pub(super) fn fetch_embedder(self: &Arc<Self>) {
+        let scheduler = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let fetching = scheduler.context.fetch_embedder(progress_sink().fetching);
+            tokio::select! {
+                () = scheduler.closing.cancelled() => {}
+                fetched = fetching => if let Err(failure) = fetched {
+                    log::note(&format!("debates continue without an embedder: {}", failure.message()));
+                }
+            }
+        });
+    }
+
     /// Also tracks the tasks of connections, so that `close` waits for both.
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.tasks

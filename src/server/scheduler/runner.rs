@@ -91,6 +91,7 @@ impl Scheduler {
     }
 
     async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<Stopped, Failure> {
+        let is_requested = matches!(job.source, JobSource::Leased(_));
         let (lease, occasion) = match job.source {
             JobSource::Prepared(prepared) => {
                 let (lease, prepared) = *prepared;
@@ -114,7 +115,7 @@ impl Scheduler {
             }
         };
         let protocol = &lease.setup().protocol;
-        if protocols::named(protocol).is_none() {
+        if !is_requested && protocols::named(protocol).is_none() {
             let why = format!("it has no protocol '{protocol}'");
             return self.leave_alone(&lease, LeaveAlone::Always, why).await;
         }

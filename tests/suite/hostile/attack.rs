@@ -124,8 +124,13 @@ impl<'s> Attack<'s> {
                 })
             });
             for (input, answered) in answers {
-                self.judge(&input, answered, Duration::ZERO);
-                if wait > LIMIT {
+                let is_calm = wait <= LIMIT;
+                self.judge(
+                    &input,
+                    answered,
+                    if is_calm { wait } else { Duration::ZERO },
+                );
+                if !is_calm {
                     self.send(&input);
                 }
             }
@@ -133,6 +138,13 @@ impl<'s> Attack<'s> {
     }
 
     fn judge(&mut self, input: &Input, answered: Answered, wait: Duration) -> Option<Reply> {
+        self.inputs += 1;
+        self.longest = self.longest.max(wait);
+        if wait > LIMIT {
+            let shown = input.shown();
+            self.faults
+                .push(format!("stood still for {wait:?}: {shown}"));
+        }
         if wait > LIMIT {
             self.faults
                 .push(format!("stood still for {wait:?}: {}", input.shown()));

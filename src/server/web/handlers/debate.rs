@@ -17,7 +17,7 @@ use super::home::number;
 use crate::format::short;
 use crate::render;
 use crate::server::access::Caller;
-use crate::server::audit::AuditNote;
+use crate::server::audit::{AuditNote, Received};
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
 use crate::server::requests::{
@@ -248,6 +248,7 @@ pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
@@ -263,7 +264,7 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    let resumed = rest::resume_within(&app, &caller, &row, requested, received).await?;
     if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
         return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
     }
