@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
+use roundtable_engine::table::left_alone;
 use unicode_width::UnicodeWidthStr;
 
 use super::decision_prompt;
@@ -59,6 +60,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         verdict(&stored)
     };
     text.extend(thread_lines(&stored, &thread));
+    text.extend(left_to_others(&stored));
     text.extend(next(&stored));
     pager::print(&format!("{}\n", text.join("\n")))?;
     Ok(ExitCode::SUCCESS)
@@ -131,6 +133,17 @@ fn thread_lines(stored: &StoredDebate, thread: &Thread) -> Vec<String> {
         lines.insert(0, String::new());
     }
     lines
+}
+
+/// Which versions of the program could not continue it.
+fn left_to_others(stored: &StoredDebate) -> Vec<String> {
+    let entries = stored.entries();
+    let setup = entries.first().and_then(|entry| entry.event.setup());
+    let started_by = setup.map_or("", |setup| setup.program.as_str());
+    let left = left_alone(entries);
+    left.iter()
+        .map(|left| output::harmless(&left.sentence(started_by)))
+        .collect()
 }
 
 /// What the debate needs to continue.
