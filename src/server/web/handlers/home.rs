@@ -101,7 +101,7 @@ async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Cre
     if let Some(created) = app.store.find_created(&request).await? {
         return Ok(created);
     }
-    let spec = rest::spec_of(app, new_debate(app, form)?).await?;
+    let spec = rest::spec_of(app, caller, new_debate(app, form)?).await?;
     rest::start(app, caller, spec, &request).await
 }
 
@@ -156,6 +156,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
         }),
         allow_secrets: false,
         seed: None,
+        parent: None,
     })
 }
 
