@@ -28,6 +28,7 @@ use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::dealing::Diversity;
+use roundtable_engine::protocols::forecast;
 
 pub(crate) use command::{
     Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
@@ -70,6 +71,7 @@ pub(crate) struct Config {
     pub learning: Learning,
     pub debate: Debate,
     pub convergence: Thresholds,
+    pub forecast: forecast::Settings,
     pub data: Data,
     pub local: Local,
     pub seating: Seating,

@@ -46,6 +46,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         max_rounds,
         early_stop_score: None,
         auto_score: args.no_score.then_some(false),
+        my_answer: None,
     };
     let question = read_text(&args.question, "ask")?;
     let spec = DebateSpec {

@@ -14,6 +14,7 @@ mod debate;
 mod decision_prompt;
 mod display;
 mod doctor;
+mod ensemble;
 mod estimates;
 mod export;
 mod forecast;
@@ -31,11 +32,13 @@ mod own_files;
 mod pager;
 mod panel;
 mod pool;
+mod pool_history;
 mod post_mortem;
 mod presets;
 mod programs;
 mod prompts;
 mod pull;
+mod questions;
 mod rate;
 mod record;
 mod resolve;
@@ -124,10 +127,14 @@ enum Command {
     /// Record the outcome of a forecast, so that it can be scored
     #[command(alias = "outcome")]
     Resolve(resolve::Args),
+    /// List forecasts that are due, and record outcomes in bulk
+    Questions(questions::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
     /// Combine recorded forecasts, learning whom to follow
     Pool(pool::Args),
+    /// Combine the probabilities of several forecasting engines
+    Ensemble(ensemble::Args),
     /// Show how many of the last 50 debates used what was estimated
     Estimates(estimates::Args),
     /// Log what happened after a decision
@@ -269,8 +276,10 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
-    if let Command::Pool(args) = &cli.command {
-        return pool::run(args);
+    if let Command::Pool(args) = &cli.command
+        && let Some(done) = pool::run_with_file(args)
+    {
+        return done;
     }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
@@ -298,7 +307,9 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Panel(args) => panel::run(&app, *args).await,
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
+        Command::Questions(args) => questions::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Ensemble(args) => ensemble::run(&app, args).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
@@ -329,7 +340,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Update(args) => update::run(&app, args).await,
-        Command::Pool(args) => pool::run(&args),
+        Command::Pool(args) => pool::run(&app, &args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

@@ -9,7 +9,8 @@ use roundtable_engine::data::{DataKind, Origin, Text};
 use roundtable_engine::mode::{Mode, Section, SpeakingOrder, Visibility};
 use serde_json::json;
 
-use super::{output, own_files};
+use super::output;
+use super::own_files::{self, Listed};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -56,7 +57,7 @@ enum Command {
 
 pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(Command::List) => list(app, args.json)?,
+        None | Some(Command::List) => return list(app, args.json),
         Some(Command::Show { name }) => show(app, name, args.json)?,
         Some(Command::Check { file }) => check(file, args.json)?,
         Some(Command::New { name, from }) => new(app, name, from)?,
@@ -64,29 +65,15 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
-    let mut modes = Vec::new();
-    for text in app.data.all(DataKind::Modes)?.into_values() {
-        modes.push((Mode::parse(&text)?, own_files::shown(&text.origin)));
-    }
-    if as_json {
-        let all: Vec<_> = modes
-            .iter()
-            .map(|(mode, origin)| {
-                json!({ "name": mode.name, "summary": mode.summary, "order": mode.order,
-                        "visibility": mode.visibility, "origin": origin })
-            })
-            .collect();
-        return output::json(&all);
-    }
-    for (mode, origin) in modes {
-        output::line(&format!(
-            "{}  {} ({origin})",
-            output::painted(output::BOLD, &format!("{:<18}", mode.name)),
-            mode.summary
-        ));
-    }
-    Ok(())
+fn list(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+    own_files::list(app, DataKind::Modes, as_json, |text| {
+        let mode = Mode::parse(text)?;
+        Ok(Listed {
+            name: format!("{:<18}", mode.name),
+            json: json!({ "name": mode.name, "summary": mode.summary, "order": mode.order, "visibility": mode.visibility }),
+            summary: mode.summary,
+        })
+    })
 }
 
 fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {

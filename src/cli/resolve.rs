@@ -107,7 +107,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 /// By id, or by label in any case.
-fn find_outcome<'a>(given: &str, outcomes: &'a [Outcome]) -> Result<&'a Outcome, Failure> {
+pub(super) fn find_outcome<'a>(
+    given: &str,
+    outcomes: &'a [Outcome],
+) -> Result<&'a Outcome, Failure> {
     let wanted = given.trim().to_lowercase();
     let by_id = outcomes.iter().find(|outcome| outcome.id == given.trim());
     let by_label = || {

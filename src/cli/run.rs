@@ -81,7 +81,10 @@ pub(crate) async fn print_estimates(
     let store = app.store().await?;
     let mut estimates = Vec::new();
     for spec in specs {
-        let spec = args.apply(app, spec)?;
+        let spec = DebateSpec {
+            is_estimate: true,
+            ..args.apply(app, spec)?
+        };
         let prepared = setup::prepare(app, &store, spec, &args.output.progress_sink()).await?;
         estimates.extend(DebateEstimate::of(&prepared));
     }

@@ -8,6 +8,7 @@ use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::cast::dealing::Diversity;
 use roundtable_engine::data::is_name;
+use roundtable_engine::protocols::forecast;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
@@ -96,6 +97,12 @@ fn read_table(
         }
     });
     let convergence = root.section("convergence", convergence);
+    let forecast = root.section("forecast", |section| {
+        let default = forecast::Settings::default().max_prompt_tokens;
+        forecast::Settings {
+            max_prompt_tokens: section.whole_or("max_prompt_tokens", 600..=100_000, default),
+        }
+    });
     let data = root.section("data", |section| {
         let folders = section.reader.environment.folders.as_ref();
         let default = folders.map(|folders| folders.data.clone());
@@ -138,6 +145,7 @@ fn read_table(
         learning,
         debate,
         convergence,
+        forecast,
         data,
         local,
         seating,

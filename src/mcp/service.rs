@@ -148,14 +148,19 @@ impl McpServer {
     async fn debate(&self, mut call: DebateCall, client: &Client) -> Called {
         let operations = self.operations().await?;
         operations.require(Scope::Run)?;
-        for Link { name, uri } in call.links {
+        for Link { name, uri } in std::mem::take(&mut call.links) {
             let (text, _) = resources::text_of(&operations, &uri).await?;
             call.request.sources.push(GivenSource { name, text });
+        }
+        call.quote_sources(operations.max_question_tokens())?;
+        if call.is_estimate {
+            let estimate = operations.estimate(call.request).await?;
+            return Ok(Outcome::estimated(&estimate).result().into());
         }
         let attended = operations.start(call.request, call.fingerprint).await?;
         if client.takes_tasks {
             let row = operations.find(&attended.id.to_string()).await?;
-            attended.hand_over();
+            attended.hand_over().await?;
             return Ok(tasks::created(&row).into());
         }
         self.attend(&operations, attended, call.wait, client).await
@@ -176,7 +181,7 @@ impl McpServer {
         let remark = attended
             .is_joined
             .then_some("joined the debate that the same request has started");
-        attended.hand_over();
+        attended.hand_over().await?;
         answered(operations, id, remark, client).await
     }
 
@@ -205,7 +210,7 @@ impl McpServer {
             return Ok(Outcome::found(&found).result().into());
         }
         let row = operations.find(call.id()).await?;
-        operations.know(row.id);
+        operations.know(row.id).await?;
         let text = || {
             let text = call.text.clone().filter(|text| !text.trim().is_empty());
             text.ok_or_else(|| ToolError("text is required for this action".to_owned()))

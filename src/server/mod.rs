@@ -8,6 +8,7 @@ mod audit;
 mod audit_api;
 mod client;
 mod cookies;
+mod ensemble;
 mod events;
 mod learning;
 mod list_query;
@@ -336,6 +337,11 @@ fn routes() -> Routes {
             "/api/v1/reasoning/calibration",
             read(Visible),
             reasoning::calibration,
+        )
+        .post(
+            "/api/v1/reasoning/ensemble",
+            read(Visible),
+            ensemble::combine,
         )
         .get("/calibration", read(Visible), reasoning::page)
         .get("/api/v1/learning", read(All), learning::all)

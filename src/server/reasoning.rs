@@ -69,6 +69,7 @@ pub(super) async fn create(
         key: rest::idempotency_key(&headers, &caller)?,
         fingerprint: rest::fingerprint(&sent.bytes),
         token: caller.token,
+        is_attended: false,
     };
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
@@ -238,6 +239,16 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateRow, Problem
             row.id
         )))
     }
+}
+
+/// The result of a forecast that has ended, with probabilities.
+pub(super) async fn finished(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> Result<DebateResult, Problem> {
+    let row = find(app, caller, id).await?;
+    result_of(app, &row).await
 }
 
 /// The result of a complete or partial debate (F-18); an error for all others.

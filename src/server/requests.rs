@@ -302,6 +302,7 @@ impl NewDebate {
                 fallback_local: false,
                 policy: ModelPolicy::default(),
                 allow_secrets: self.allow_secrets,
+                is_estimate: false,
                 // Added by the caller of this function, which knows what the token sees.
                 parent: None,
             }),
@@ -383,6 +384,7 @@ content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(forecast::EnsembleRequest);
 content!(ChatRequest);
 content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());

@@ -121,6 +121,7 @@ pub(super) async fn create(
         key: idempotency_key(&headers, &caller)?,
         fingerprint: off_runtime(move || fingerprint(&bytes)).await?,
         token: caller.token,
+        is_attended: false,
     };
     let wait = preferred_wait(&headers);
     let created = if let Some(created) = app.store.find_created(&request).await? {
@@ -168,6 +169,7 @@ pub(super) async fn estimate_of(
 ) -> Result<DebateEstimate, Problem> {
     let mut spec = spec_of(app, caller, request).await?;
     spec.policy = caller.policy();
+    spec.is_estimate = true;
     let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
     DebateEstimate::of(&prepared).ok_or_else(|| Problem::internal("the debate has no estimate"))
 }

@@ -24,7 +24,7 @@ use roundtable_engine::parent::Parent;
 use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, Subject, check_question,
 };
-use roundtable_engine::protocols::{self, forecast::observations};
+use roundtable_engine::protocols::{self, forecast::Scored};
 use roundtable_engine::round_value::ValueHistory;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
@@ -63,6 +63,8 @@ pub(crate) struct DebateSpec {
     pub policy: ModelPolicy,
     /// Sends likely secrets to providers instead of refusing the request.
     pub allow_secrets: bool,
+    /// Whether only the estimate is wanted: nothing is downloaded or loaded for it.
+    pub is_estimate: bool,
     /// The debate that it follows up on, with its texts in full length.
     pub parent: Option<Parent>,
 }
@@ -86,6 +88,7 @@ impl DebateSpec {
             fallback_local: false,
             policy: ModelPolicy::default(),
             allow_secrets: false,
+            is_estimate: false,
             parent: None,
         }
     }
@@ -135,6 +138,7 @@ pub(crate) async fn prepare(
         models,
         fallback_local,
         policy,
+        is_estimate,
         parent,
         ..
     } = spec;
@@ -162,6 +166,7 @@ pub(crate) async fn prepare(
         &models,
         &settings,
         (fallback_local, budget.max_cost.is_some(), &policy),
+        is_estimate,
         progress,
     )
     .await?;
@@ -175,9 +180,12 @@ pub(crate) async fn prepare(
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
         EmbedderUse::None => None,
     };
+    let embedder_name = embedder.and_then(|_| expected_embedder(app));
     let embedder = match embedder {
-        Some(without) => embedder_or_notice(app, progress, without, &mut seating.notices).await?,
-        None => None,
+        Some(without) if !is_estimate => {
+            embedder_or_notice(app, progress, without, &mut seating.notices).await?
+        }
+        Some(_) | None => None,
     };
     let question = plan.question.clone();
     let parent =
@@ -196,7 +204,10 @@ pub(crate) async fn prepare(
         seats: seating.seated,
         rules,
         budget,
-        embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
+        embedder: match &embedder {
+            Some(embedder) => Some(embedder.name().to_owned()),
+            None => embedder_name.filter(|_| is_estimate),
+        },
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
         depth,
@@ -273,7 +284,7 @@ async fn context<'a>(
         max_question_tokens: app.config.limits.max_question_tokens,
         now,
         settings: app.config.settings_of(protocol.name(), &app.environment),
-        history: scored.iter().flat_map(observations).collect(),
+        history: scored.iter().filter_map(Scored::question).collect(),
         learned,
         value: ValueHistory {
             record: value::record(&rounds),
@@ -437,6 +448,12 @@ pub(crate) fn check_resumed_prices(
 const WITHOUT_TEMPLATES: &str = "Continuing without reasoning templates";
 const WITHOUT_MEASURE: &str =
     "Continuing without measuring convergence: the typed answers alone decide";
+
+/// The name of the embedder that a debate would use, without loading it.
+fn expected_embedder(app: &AppContext) -> Option<String> {
+    let name = app.embedder_name();
+    app.models.embedder(&name).is_ok().then(|| name.to_string())
+}
 
 async fn embedder_or_notice(
     app: &AppContext,

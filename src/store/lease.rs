@@ -82,6 +82,8 @@ pub(super) struct DebateOrigin<'a> {
     pub(super) owner: &'a str,
     /// Set if a server runs the debate.
     pub(super) request: Option<&'a CreateRequest>,
+    /// Whether servers resume the debate by themselves.
+    pub(super) is_served: bool,
 }
 
 /// Who runs a debate. A server resumes by itself what a server was running.
@@ -106,6 +108,7 @@ impl Store {
             state: State::Running,
             owner: lock.owner(),
             request: None,
+            is_served: false,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(row) => Ok(self.leased(id, lock, row)),
@@ -216,7 +219,7 @@ impl Store {
         .bind(signed(now))
         .bind(question)
         .bind(as_json)
-        .bind(i64::from(origin.request.is_some()))
+        .bind(i64::from(origin.is_served))
         .bind(origin.owner.to_owned())
         .bind(chain.clone())
         .bind(token.map_or_else(String::new, |id| id.to_string()))

@@ -318,6 +318,9 @@ fn c04_a_family_above_the_price_class_gets_no_seat() {
         let record = run.json();
         assert_eq!(record["seating"]["families"], families, "{gemini} {more}");
         assert_eq!(vendors.gemini.count() == 0, families == 2);
+        // It is not left out silently.
+        let note = "No seat for gemini:gemini-9-pro: it costs 2.0 times as much as the first model";
+        assert_eq!(run.err.contains(note), families == 2, "{}", run.err);
     }
 }
 

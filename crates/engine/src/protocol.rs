@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
 use roundtable_core::estimate::Outline;
-use roundtable_core::forecast::Observation;
+use roundtable_core::forecast::Question;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -173,7 +173,7 @@ pub(crate) fn no_images(image: &str) -> Fault {
 pub struct Needs {
     /// The reasoning templates.
     pub library: bool,
-    /// Each role's results on resolved forecasts.
+    /// The resolved forecasts with every role's probabilities.
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
@@ -207,12 +207,25 @@ pub struct Context<'a> {
     pub now: Millis,
     /// The protocol's section of the configuration; the protocol deserializes it.
     pub settings: Value,
-    pub history: Vec<Observation>,
+    pub history: Vec<Question>,
     pub learned: Option<Learned>,
     pub value: ValueHistory,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// One without settings and earlier debates.
+    pub fn new(data: &'a Data, max_question_tokens: u64) -> Self {
+        Self {
+            data,
+            max_question_tokens,
+            now: 0,
+            settings: Value::Null,
+            history: Vec::new(),
+            learned: None,
+            value: ValueHistory::default(),
+        }
+    }
+
     /// The protocol's settings; defaults if the configuration has none.
     pub fn settings<S: DeserializeOwned + Default>(&self) -> S {
         S::deserialize(&self.settings).unwrap_or_default()

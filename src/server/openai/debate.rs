@@ -63,6 +63,7 @@ pub(super) async fn start(
         key: rest::idempotency_key(headers, caller)?,
         fingerprint: off_runtime(move || rest::fingerprint(&bytes)).await?,
         token: caller.token,
+        is_attended: false,
     };
     let on_disconnect = choice.on_disconnect;
     let new = new_debate(app, ask, choice)?;

@@ -30,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::embedder::Embedder;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
-use crate::expected_usage::KEY;
 use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::{Ability, Model};
 use crate::prompt::{PromptError, Prompts, QuoteTag};
@@ -223,29 +222,20 @@ impl Table {
         };
         // Written before the first call: a debate whose prompts have changed stays as it ended.
         if let Some(entry) = reopened {
-            table.write_queue.defer_and_announce(entry.at, entry.event);
+            table.write_queue.defer_until_written(entry.at, entry.event);
         }
         if !safety::is_ready() {
             table.in_background(safety::prepare);
         }
         if is_new {
-            table
-                .record(Event::Opened(Arc::new(table.setup.clone())))
-                .await?;
-        }
-        if let Some(estimate) = table.setup.estimate {
-            table.memoize(KEY, || estimate)?;
-            // Readers of a running debate wait for every entry up to `last_seq`, also before the first answer.
-            table.write_deferred().await?;
+            table.write_opening().await?;
         }
         Ok(table)
     }
 
-    /// Sequence number of the newest entry, entries not written yet included, except that the debate is reopened: listeners are
-    /// notified of that.
+    /// Sequence number of the newest entry. Listeners are notified of those after it.
     pub fn last_seq(&self) -> u64 {
-        let is_reopening = self.is_reopening.load(Ordering::Relaxed);
-        self.write_queue.last_seq() - u64::from(is_reopening)
+        self.write_queue.last_announced()
     }
 
     pub fn setup(&self) -> &Setup {

@@ -7,7 +7,7 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Calls, Failure};
+use super::calls::{Calls, Failure, Told};
 use super::replay::Known;
 use super::reply_type::{Judged, ReplyType, Rules};
 use super::{Halt, Missing, Table, fingerprint, lock};
@@ -306,10 +306,15 @@ impl Question<'_> {
         })
     }
 
-    /// What a reply must not repeat: the prompt without its quotes. A conclusion may repeat what a seat said.
-    fn told(&self, request: &Request) -> String {
+    fn told(&self, request: &Request) -> Told {
         let texts: Vec<&str> = request.texts().collect();
-        self.table.quote_tag.outside(&texts.join("\n"))
+        let messages = request.messages.iter();
+        let example = messages.filter(|message| message.speaker == Speaker::Assistant);
+        let example: Vec<&str> = example.map(|message| message.text.as_str()).collect();
+        Told {
+            prompt: self.table.quote_tag.outside(&texts.join("\n")),
+            example: example.join("\n"),
+        }
     }
 
     fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Arc<FinishedStep>>, Halt> {
