@@ -77,6 +77,8 @@ pub(crate) struct Config {
     pub seating: Seating,
     pub server: Server,
     pub mcp: Mcp,
+    /// A debate on a terminal that took at least this long ends with the terminal's bell; `None` for never.
+    pub bell_after: Option<Duration>,
     /// The address that `roundtable update` asks for the newest release.
     pub release_feed: Option<String>,
     settings: Vec<Setting>,

@@ -16,7 +16,7 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Have five roles argue about what will happen, and get a probability for every outcome
+/// Forecast the probability of every outcome with five roles
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome \"Arsenal\" --outcome \"Chelsea\" --outcome \"Another\" --resolves 2027-05-20\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast \"Does the bill pass by July?\" --outcome Yes --outcome No --context notes.md --domain politics\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."

@@ -26,7 +26,7 @@ use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
-/// Resume a debate that was interrupted, killed, cut short or failed
+/// Resume an unfinished debate
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nThe limits that the debate was started with still hold. A limit given here replaces the debate's own, up to that of the\nconfiguration."

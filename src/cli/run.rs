@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -13,6 +14,7 @@ use roundtable_engine::protocols;
 use roundtable_engine::table::{Halt, Table};
 use roundtable_engine::transcript::Transcript;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -27,7 +29,7 @@ use super::args::{DebateArgs, OutputMode};
 use super::decision_prompt;
 use super::display::Display;
 use super::output;
-use super::stdin_lines::{StdinLines, is_interactive};
+use super::stdin_lines::{KeyMode, StdinLines, Typed, is_interactive};
 use super::stored_debate::{RecordingJournal, StoredDebate};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
@@ -79,7 +81,10 @@ pub(crate) async fn print_estimates(
     let store = app.store().await?;
     let mut estimates = Vec::new();
     for spec in specs {
-        let spec = args.apply(app, spec)?;
+        let spec = DebateSpec {
+            is_estimate: true,
+            ..args.apply(app, spec)?
+        };
         let prepared = setup::prepare(app, &store, spec, &args.output.progress_sink()).await?;
         estimates.extend(DebateEstimate::of(&prepared));
     }
@@ -155,6 +160,7 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, Failure> {
     let id = debate.lease.id();
     let mut budget = debate.prepared.budget;
+    let started = Instant::now();
     let saved = |_: &Failure| print_saved(id);
     let played = play_with(app, debate, mode, &mut terminal).await;
     let (mut display, mut stored) = played.inspect_err(saved)?;
@@ -170,6 +176,12 @@ pub(crate) async fn run(
     }
     // The answer is shown before the store is closed, which may take a moment.
     let shown = display.show_result(&stored, budget, app.config.limits.budget());
+    if mode.may_ask()
+        && let Some(after) = app.config.bell_after
+        && started.elapsed() >= after
+    {
+        output::bell();
+    }
     store.close().await;
     shown?;
     // Otherwise the summary has the reason.
@@ -242,6 +254,7 @@ async fn play_with(
     let (table, protocol) =
         setup::open_table(app, debate.prepared, journal.clone(), cancel.clone()).await?;
     let lost = debate.lease.lost();
+    let _keys = display.has_input_line().then(KeyMode::start);
     let played = tokio::select! {
         biased;
         () = lost.cancelled() => Err(Failure::other(
@@ -263,7 +276,8 @@ async fn watch(
     display: &mut Display,
     terminal: &mut Terminal,
 ) -> Result<(), Failure> {
-    let mut speaking = std::pin::pin!(forward_input(table, terminal));
+    let (drafts, mut drafted) = unbounded_channel();
+    let mut speaking = std::pin::pin!(forward_input(table, terminal, drafts));
     let mut notices = table.listen();
     let play = protocols::play_unless(table, protocol, || cancel.is_cancelled());
     tokio::pin!(play);
@@ -279,6 +293,7 @@ async fn watch(
                 Err(RecvError::Closed) => break play.await,
             },
             Some(()) = interrupted.next() => cancel.cancel(),
+            Some(draft) = drafted.recv() => display.set_draft(draft),
             error = &mut speaking => return Err(Halt::from(error).into()),
             end = &mut play => break end,
         }
@@ -297,10 +312,20 @@ async fn watch(
     }
 }
 
-/// Forwards typed lines to the seats while the debate runs. Returns only if that fails.
-async fn forward_input(table: &Table, terminal: &mut Terminal) -> JournalError {
+/// Forwards typed lines to the seats while the debate runs, and the line so far to the display. Returns only if that fails.
+async fn forward_input(
+    table: &Table,
+    terminal: &mut Terminal,
+    drafts: UnboundedSender<String>,
+) -> JournalError {
     if terminal.person == Person::Speaks {
-        while let Some(words) = terminal.lines().next().await {
+        while let Some(typed) = terminal.lines().typed().await {
+            let (draft, words) = match typed {
+                Typed::Draft(draft) => (draft, String::new()),
+                Typed::Line(words) => (String::new(), words),
+            };
+            // The display is there as long as the debate runs.
+            let _ = drafts.send(draft);
             if !words.is_empty()
                 && let Err(error) = table.say(words, None).await
             {

@@ -19,6 +19,9 @@ use super::{
 };
 use crate::store::Address;
 
+/// Who waits longer than this has probably turned to something else.
+const BELL_AFTER_S: f64 = 30.0;
+
 pub(super) fn read(
     text: &str,
     path: Option<&Path>,
@@ -117,6 +120,10 @@ fn read_table(
             wait: Duration::from_secs_f64(section.number_or("wait_s", 0.0..=600.0, wait)),
         }
     });
+    let bell_after = root.section("terminal", |section| {
+        let after = section.number_or("bell_after_s", 0.0..=86_400.0, BELL_AFTER_S);
+        (after > 0.0).then(|| Duration::from_secs_f64(after))
+    });
     let release_feed = root.section("update", release_feed);
     root.finish();
     if !reader.faults.is_empty() {
@@ -144,6 +151,7 @@ fn read_table(
         seating,
         server,
         mcp,
+        bell_after,
         release_feed,
         settings: reader.settings,
     })

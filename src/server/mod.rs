@@ -41,7 +41,7 @@ pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -206,6 +206,12 @@ pub(crate) async fn serve(
         ));
     }
     announce(&format!("Listening on http://{address}"));
+    if std::io::stdout().is_terminal() {
+        announce(&format!(
+            "Open {} in your browser. Ctrl-C stops the server.",
+            browser_url(address)
+        ));
+    }
     scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
     scheduler.join_cluster();
     scheduler.recover_abandoned();
@@ -415,6 +421,15 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
         running: None,
         queued: None,
     }))
+}
+
+/// The address for a browser on this machine.
+fn browser_url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("http://localhost:{}", address.port())
+    } else {
+        format!("http://{address}")
+    }
 }
 
 /// On standard output, so that a supervisor can wait for it and a program that chose port 0 learns the port.

@@ -69,6 +69,7 @@ pub(super) async fn create(
         key: rest::idempotency_key(&headers, &caller)?,
         fingerprint: rest::fingerprint(&sent.bytes),
         token: caller.token,
+        is_attended: false,
     };
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created

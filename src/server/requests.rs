@@ -85,6 +85,11 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: Option<u64>,
+    /// The id of a finished debate that this one follows up on: the seats also read its question, its answer, what that leaves
+    /// open, and who disagreed. Not for protocols that judge a text.
+    #[serde(default, rename = "continue")]
+    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    pub parent: Option<String>,
 }
 
 /// A text for the seats to read.
@@ -252,6 +257,7 @@ impl NewDebate {
             allow_secrets: false,
             seed: None,
             depth: Depth::default(),
+            parent: None,
         }
     }
 
@@ -296,6 +302,9 @@ impl NewDebate {
                 fallback_local: false,
                 policy: ModelPolicy::default(),
                 allow_secrets: self.allow_secrets,
+                is_estimate: false,
+                // Added by the caller of this function, which knows what the token sees.
+                parent: None,
             }),
             _ => Err(Problem::invalid(faults)),
         }

@@ -127,6 +127,7 @@ impl TestServer {
             notices: Vec::new(),
             depth: roundtable_engine::depth::Depth::Normal,
             estimate: None,
+            parent: None,
         };
         let request = CreateRequest::default();
         let created = self

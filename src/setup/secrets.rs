@@ -19,6 +19,17 @@ pub(super) fn of_request(spec: &DebateSpec) -> Vec<Fault> {
     for (index, source) in spec.sources.iter().enumerate() {
         faults.extend(of_source(&format!("/sources/{index}"), source));
     }
+    for text in spec
+        .parent
+        .iter()
+        .flat_map(|parent| [&parent.question, &parent.answer])
+    {
+        faults.extend(of_text(
+            "/continue",
+            "the debate that it follows up on",
+            text,
+        ));
+    }
     of_value("/rules", &spec.input, &mut faults);
     faults
 }

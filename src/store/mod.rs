@@ -38,6 +38,7 @@ mod seal;
 mod server_debates;
 mod sessions;
 mod spending;
+mod thread;
 mod token_life;
 mod token_limits;
 mod tokens;
@@ -73,6 +74,7 @@ pub(crate) use row::{DebateRow, Totals};
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use sessions::SessionTimeouts;
 pub(crate) use spending::Spending;
+pub(crate) use thread::Thread;
 pub(crate) use token_life::Uses;
 pub(crate) use token_limits::{Reach, TokenLimits};
 #[cfg(test)]

@@ -331,7 +331,7 @@ pub(super) fn read_setup(id: Uuid, row: &AnyRow) -> Result<Setup, Failure> {
         .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
 }
 
-fn shorten(question: &mut String) {
+pub(super) fn shorten(question: &mut String) {
     let cut = question.char_indices().nth(MAX_LISTED_QUESTION);
     if let Some((end, _)) = cut {
         question.truncate(end);
@@ -402,7 +402,7 @@ impl Conditions {
         // One character more than is shown tells whether the question was cut.
         let sql = format!(
             "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
-             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates {} \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id, parent_id FROM debates {} \
              ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
             MAX_LISTED_QUESTION + 1,
             self.clause

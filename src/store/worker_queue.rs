@@ -96,6 +96,8 @@ impl Store {
             state: State::Queued,
             owner: "",
             request: Some(request),
+            // The worker that has a free slot has to find it.
+            is_served: true,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(_) => {

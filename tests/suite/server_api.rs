@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Home, QUESTION, Server, Serving, good, schema_name};
+use crate::harness::{Answer, Gate, Home, QUESTION, Server, Serving, good, schema_name};
 
 fn path(id: &str, rest: &str) -> String {
     format!("/api/v1/debates/{id}{rest}")
@@ -257,7 +257,16 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
 /// A running debate is cancelled and resumed; finished calls are not repeated.
 #[test]
 fn c08_a_debate_is_cancelled_and_resumed() {
-    let model = late(Duration::from_millis(100));
+    let gate = Gate::default();
+    let held = gate.clone();
+    // The first revision is in flight until the end of the test.
+    let model = Server::start(move |request, before| {
+        if schema_name(request) == "revision" && before == 0 {
+            Answer::Gated(held.clone(), good(request, before))
+        } else {
+            Answer::Reply(good(request, before))
+        }
+    });
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
     let id = serving.debate();
@@ -279,6 +288,7 @@ fn c08_a_debate_is_cancelled_and_resumed() {
     serving.until(&id, "complete");
     // The revision was in flight when the debate was cancelled, and is repeated.
     assert_eq!(model.asked().len(), 9);
+    gate.open();
 }
 
 /// An exhausted budget ends a debate with a partial result; a larger budget resumes it.

@@ -47,6 +47,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
     const PHASE_NAMES_EVENTS: bool = true;
     const NEEDS: Needs = Needs::NONE;
+    const SUBJECT: Subject = Subject::Question;
 
     /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
     type Input: DeserializeOwned + Serialize + JsonSchema + Default;
@@ -117,6 +118,17 @@ pub trait Protocol: Send + Sync + Sized + 'static {
             Some(image) => Err(vec![no_images(&image.name)]),
         }
     }
+}
+
+/// What such a debate is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A question, which is enough to start one.
+    Question,
+    /// A question with possible outcomes.
+    Outcomes,
+    /// A text to judge. It cannot follow up on a debate.
+    Text,
 }
 
 /// A protocol with some settings, under a name of its own: `panel`, `debate-delphi`.
@@ -200,7 +212,20 @@ pub struct Context<'a> {
     pub value: ValueHistory,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// One without settings and earlier debates.
+    pub fn new(data: &'a Data, max_question_tokens: u64) -> Self {
+        Self {
+            data,
+            max_question_tokens,
+            now: 0,
+            settings: Value::Null,
+            history: Vec::new(),
+            learned: None,
+            value: ValueHistory::default(),
+        }
+    }
+
     /// The protocol's settings; defaults if the configuration has none.
     pub fn settings<S: DeserializeOwned + Default>(&self) -> S {
         S::deserialize(&self.settings).unwrap_or_default()
@@ -348,6 +373,7 @@ pub trait AnyProtocol: Send + Sync {
     fn answer_phase(&self) -> &'static str;
     fn phase_names_events(&self) -> bool;
     fn needs(&self) -> Needs;
+    fn subject(&self) -> Subject;
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
     fn domain(&self, input: &Value) -> Option<Domain>;
     fn validate(
@@ -391,6 +417,10 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn needs(&self) -> Needs {
         P::NEEDS
+    }
+
+    fn subject(&self) -> Subject {
+        P::SUBJECT
     }
 
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {

@@ -125,7 +125,7 @@ async fn fast_model(app: &Arc<App>, caller: &Caller, choice: Choice) -> Result<F
         budget: choice.debate.budget,
         ..NewDebate::of(Panel::NAME)
     };
-    let mut spec = rest::spec_of(app, new).await?;
+    let mut spec = rest::spec_of(app, caller, new).await?;
     spec.policy = caller.policy();
     let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
     rest::check_recursion(app, &prepared)?;

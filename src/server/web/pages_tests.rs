@@ -40,6 +40,7 @@ fn rows() -> Vec<Row> {
             ..Totals::default()
         },
         rating: (number == 2).then_some(9),
+        parent: None,
         is_served: false,
         token: None,
     };

@@ -52,7 +52,7 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, FormField, Needs, Plan, Protocol, Request, Subject};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, both, each};
@@ -74,6 +74,7 @@ impl Protocol for Forecast {
         "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
+    const SUBJECT: Subject = Subject::Outcomes;
     const NEEDS: Needs = Needs {
         history: true,
         value: true,

@@ -4,6 +4,7 @@
 //! limits the prompts and decides after each round what follows. A replay folds the journal into the same [`Debate`].
 
 mod checks;
+mod contradiction;
 mod debate;
 mod decision;
 mod diversity;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{frame, page, redirect_to_debate};
+use super::super::thread::ThreadView;
 use super::home::number;
 use crate::format::short;
 use crate::render;
@@ -26,7 +27,7 @@ use crate::server::requests::{
 use crate::server::rest;
 use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
-use crate::store::{DebateRow, Scope};
+use crate::store::{DebateRow, Scope, Thread};
 
 /// The current state of a debate.
 struct LoadedDebate {
@@ -37,6 +38,7 @@ struct LoadedDebate {
     speaking: Vec<String>,
     /// The limits that need a higher value before the debate can be resumed.
     used_up: Option<UsedUp>,
+    thread: Thread,
 }
 
 impl LoadedDebate {
@@ -54,6 +56,7 @@ impl LoadedDebate {
             .speaking(&self.transcript, &self.speaking)
             .pausing(app.scheduler.is_pause_requested(self.row.id))
             .needing_budget(self.used_up.as_ref())
+            .in_thread(ThreadView::new(&self.transcript, &self.thread))
     }
 }
 
@@ -71,6 +74,7 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         });
     }
     let used_up = used_up(app, &row, &entries).await?;
+    let thread = app.store.thread(&row, caller.only()).await?;
     let speaking = add_live_state(app, &row, &mut entries);
     let transcript = Transcript::of(&row.id.to_string(), &entries)
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
@@ -81,6 +85,7 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         transcript,
         speaking,
         used_up,
+        thread,
     })
 }
 

@@ -92,7 +92,7 @@ pub(crate) async fn estimate(
 }
 
 async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
-    let spec = rest::spec_of(app, new_debate(app, form)?).await?;
+    let spec = rest::spec_of(app, caller, new_debate(app, form)?).await?;
     let request = store::CreateRequest {
         token: caller.token,
         ..store::CreateRequest::default()
@@ -137,6 +137,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
         }),
         allow_secrets: false,
         seed: None,
+        parent: None,
     })
 }
 

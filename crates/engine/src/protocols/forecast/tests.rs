@@ -97,6 +97,7 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 
