@@ -55,6 +55,8 @@ mod server_api;
 mod server_events;
 mod server_fuzz;
 mod server_safety;
+mod simulate;
+mod simulated;
 mod sources;
 mod store_faults;
 mod stored_debates;
