@@ -360,3 +360,7 @@ fn entropy(text: &str) -> f64 {
 #[cfg(test)]
 #[path = "secrets_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "secrets_held_out_tests.rs"]
+mod held_out;
