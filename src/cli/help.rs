@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "learning",
             "pool",
             "ensemble",
+            "simulate",
             "estimates",
         ],
     ),

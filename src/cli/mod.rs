@@ -48,6 +48,7 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod simulate;
 mod stdin_lines;
 mod stored_debate;
 mod templates;
@@ -134,6 +135,8 @@ enum Command {
     Calibration(calibration::Args),
     /// Combine recorded forecasts, learning whom to follow
     Pool(pool::Args),
+    /// Simulate what more seats, families and rounds would bring
+    Simulate(Box<simulate::Args>),
     /// Combine the probabilities of several forecasting engines
     Ensemble(ensemble::Args),
     /// Show how many of the last 50 debates used what was estimated
@@ -317,6 +320,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Resume(args) => resume::run(&app, args).await,
         Command::List(args) => list::run(&app, args).await,
         Command::Show(args) => show::run(&app, args).await,
+        Command::Simulate(args) => simulate::run(&app, &args),
         Command::Export(args) => export::run(&app, args).await,
         Command::Rate(args) => rate::run(&app, args).await,
         Command::Track(args) => track::run(&app, *args).await,

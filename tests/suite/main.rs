@@ -60,6 +60,8 @@ mod server_events;
 mod server_fuzz;
 mod server_requests;
 mod server_safety;
+mod simulate;
+mod simulated;
 mod sources;
 mod start_form;
 mod store_faults;
