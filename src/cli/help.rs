@@ -23,6 +23,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "track",
             "post-mortem",
             "learning",
+            "ensemble",
+            "questions",
             "pool",
             "estimates",
         ],
