@@ -399,6 +399,11 @@ impl Config {
         })
     }
 
+    /// The sections and folders of a file in the working folder that are not used, because it is not trusted.
+    pub(crate) fn ignored_sections(&self) -> &[String] {
+        &self.ignored
+    }
+
     /// What of the file in the working folder is not used, and the command that changes that.
     pub(crate) fn untrusted_note(&self) -> Option<String> {
         let path = self.source.as_ref().filter(|_| !self.ignored.is_empty())?;

@@ -33,7 +33,7 @@ pub(crate) struct DebateArgs {
     pub estimate: bool,
     /// Send text to providers even if it contains likely secrets, such as keys and tokens
     #[arg(long)]
-    allow_secrets: bool,
+    pub allow_secrets: bool,
     #[command(flatten)]
     pub output: OutputMode,
 }

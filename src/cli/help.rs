@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "rate",
             "resolve",
+            "questions",
             "calibration",
             "track",
             "post-mortem",
@@ -26,6 +27,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "ensemble",
             "questions",
             "pool",
+            "ensemble",
             "estimates",
         ],
     ),

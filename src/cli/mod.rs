@@ -52,6 +52,7 @@ mod stdin_lines;
 mod stored_debate;
 mod templates;
 mod token;
+mod token_change;
 mod token_life;
 mod track;
 mod update;

@@ -238,10 +238,14 @@ async fn resolve_all(
     let known = known(store).await?;
     let resolutions = resolutions(&text, &known)?;
     for (id, resolution) in &resolutions {
-        store.resolve(*id, resolution.clone(), clock::now()).await?;
         let outcome = resolution.outcome.as_deref().unwrap_or_default();
-        let detail = Some(format!("outcome '{outcome}'"));
-        audit::record(app, store, "resolution", &id.to_string(), detail).await;
+        let action = audit::Action {
+            name: "resolution",
+            subject: &id.to_string(),
+            detail: Some(format!("outcome '{outcome}'")),
+        };
+        let resolving = store.resolve(*id, resolution.clone(), clock::now());
+        audit::recorded(app, store, action, resolving).await?;
     }
     if json {
         let recorded = resolutions.iter();

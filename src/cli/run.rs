@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use roundtable_engine::event::{Entry, Setup, State};
+use roundtable_engine::event::{Entry, Query, Setup, State};
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::AnyProtocol;
@@ -26,7 +26,7 @@ use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{Lease, Store};
 
 use super::args::{DebateArgs, OutputMode};
-use super::decision_prompt;
+use super::decision_prompt::{self, UserDecision};
 use super::display::Display;
 use super::output;
 use super::stdin_lines::{KeyMode, StdinLines, Typed, is_interactive};
@@ -69,7 +69,11 @@ pub(crate) async fn start_with(
     }
     let store = app.store().await?;
     let debate = create(app, &store, spec, args).await?;
-    run(app, &store, debate, &args.output, Terminal::new(person)).await
+    let mut terminal = Terminal::new(app, person);
+    if args.allow_secrets {
+        terminal.sends_secrets = Secrets::Sent;
+    }
+    run(app, &store, debate, &args.output, terminal).await
 }
 
 /// Prints what these debates would use. Nothing is started.
@@ -167,7 +171,7 @@ pub(crate) async fn run(
     while let Some(query) = &stored.transcript.waiting_for
         && mode.may_ask()
         && is_interactive()
-        && let Some(decision) = decision_prompt::ask(query, terminal.lines()).await
+        && let Some(decision) = terminal.ask(query).await
     {
         let debate = decision_prompt::apply(app, store, id, decision, mode).await?;
         budget = debate.prepared.budget;
@@ -199,7 +203,7 @@ pub(crate) async fn play(
     mode: &OutputMode,
 ) -> Result<(Display, StoredDebate), Failure> {
     let id = debate.lease.id();
-    let mut terminal = Terminal::new(Person::Watches);
+    let mut terminal = Terminal::new(app, Person::Watches);
     let played = play_with(app, debate, mode, &mut terminal).await;
     played.inspect_err(|_| print_saved(id))
 }
@@ -215,18 +219,54 @@ fn print_saved(id: Uuid) {
 pub(crate) struct Terminal {
     person: Person,
     lines: Option<StdinLines>,
+    sends_secrets: Secrets,
+}
+
+/// Whether typed words with likely secrets go to the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Refused,
+    Sent,
+}
+
+/// Typed words were left out.
+fn not_sent(found: &Failure) -> String {
+    format!(
+        "Not sent: {}. Type it without that, or start the debate with --allow-secrets.",
+        found.message()
+    )
 }
 
 impl Terminal {
-    pub(crate) fn new(person: Person) -> Self {
+    pub(crate) fn new(app: &AppContext, person: Person) -> Self {
         Self {
             person,
             lines: (person == Person::Speaks).then(StdinLines::start),
+            sends_secrets: if app.config.limits.allow_secrets {
+                Secrets::Sent
+            } else {
+                Secrets::Refused
+            },
         }
     }
 
-    pub(super) fn lines(&mut self) -> &mut StdinLines {
+    fn lines(&mut self) -> &mut StdinLines {
         self.lines.get_or_insert_with(StdinLines::start)
+    }
+
+    /// Asks for a decision; `None` if there is none yet. The reason goes to the models like any other words.
+    pub(super) async fn ask(&mut self, query: &Query) -> Option<UserDecision> {
+        let is_guarded = self.sends_secrets == Secrets::Refused;
+        let decision = decision_prompt::ask(query, self.lines()).await?;
+        let note = decision.note.as_deref().unwrap_or_default();
+        if is_guarded && let Err(found) = setup::secrets::check_words("/note", note) {
+            output::note(&not_sent(&found));
+            return Some(UserDecision {
+                note: None,
+                ..decision
+            });
+        }
+        Some(decision)
     }
 }
 
@@ -326,9 +366,17 @@ async fn forward_input(
             };
             // The display is there as long as the debate runs.
             let _ = drafts.send(draft);
-            if !words.is_empty()
-                && let Err(error) = table.say(words, None).await
+            if words.is_empty() {
+                continue;
+            }
+            if terminal.sends_secrets == Secrets::Refused
+                && setup::secrets::are_sent(&table.setup().seats, [])
+                && let Err(found) = setup::secrets::check_words("/text", &words)
             {
+                output::note(&not_sent(&found));
+                continue;
+            }
+            if let Err(error) = table.say(words, None).await {
                 return error;
             }
         }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
+use roundtable_engine::table::left_alone;
 use unicode_width::UnicodeWidthStr;
 
 use super::decision_prompt;
@@ -58,6 +59,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     } else {
         verdict(&stored)
     };
+    text.extend(left_to_others(&stored));
     text.extend(thread_lines(&stored, &thread));
     text.extend(next(&stored));
     pager::print(&format!("{}\n", text.join("\n")))?;
@@ -103,6 +105,17 @@ fn record(stored: &StoredDebate) -> Vec<String> {
     }
     lines.extend(summary::full(stored));
     lines
+}
+
+/// Which versions of the program could not continue it.
+fn left_to_others(stored: &StoredDebate) -> Vec<String> {
+    let entries = stored.entries();
+    let setup = entries.first().and_then(|entry| entry.event.setup());
+    let started_by = setup.map_or("", |setup| setup.program.as_str());
+    let left = left_alone(entries);
+    left.iter()
+        .map(|left| output::harmless(&left.sentence(started_by)))
+        .collect()
 }
 
 /// The parent and the follow-ups, a line each.

@@ -31,6 +31,7 @@ use super::tools::{self, DebateTool};
 use super::waiting::{self, Client, Waited};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::server::off_runtime;
 use crate::server::operations::{Attended, Operations};
 use crate::server::problem::Problem;
 use crate::server::requests::{GivenSource, NewDebate};
@@ -300,7 +301,7 @@ pub(super) async fn outcome(operations: &Operations, id: Uuid) -> Result<Outcome
     } else {
         None
     };
-    Ok(Outcome::of(&row, &entries, progress.as_ref()))
+    off_runtime(move || Outcome::of(&row, &entries, progress.as_ref())).await
 }
 
 fn failed(ToolError(message): ToolError) -> CallToolResponse {

@@ -213,6 +213,7 @@ pub(crate) async fn serve(
         ));
     }
     scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
+    scheduler.fetch_embedder();
     scheduler.join_cluster();
     scheduler.recover_abandoned();
     let router = router(app);
@@ -351,6 +352,11 @@ fn routes() -> Routes {
             "/api/v1/tokens",
             admin(All).audited("token-added"),
             token_api::add,
+        )
+        .put(
+            "/api/v1/tokens/{name}",
+            admin(All).audited("token-changed"),
+            token_api::change,
         )
         .delete(
             "/api/v1/tokens/{name}",

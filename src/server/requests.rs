@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::new_token::NewToken;
+use super::new_token::{NewToken, TokenChange};
 use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
 use super::{App, off_runtime};
@@ -380,6 +380,7 @@ macro_rules! content {
 
 content!(NewDebate);
 content!(NewToken);
+content!(TokenChange);
 content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::access::Caller;
-use super::audit::AuditNote;
+use super::audit::{AuditNote, Received};
 use super::list_query::{ListQuery, cursor_of};
 use super::ownership::missing;
 use super::problem::Problem;
@@ -36,10 +36,12 @@ use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, DebateSpec, PreparedDebate};
-use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
+use crate::store::{self, AuditOutcome, Created, DebateRow, Filter, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
+/// In the audit log.
+const BUDGET_RAISED: &str = "budget-raised";
 /// Limit on an `Idempotency-Key`.
 pub(super) const MAX_KEY_BYTES: usize = 255;
 
@@ -335,6 +337,7 @@ pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     sent: Sent<ResumeRequest>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &caller, &id).await?;
@@ -344,7 +347,7 @@ pub(super) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    resume_within(&app, &caller, &row, budget).await
+    resume_within(&app, &caller, &row, budget, received).await
 }
 
 /// Resumes a debate within the limits of the token. New limits of the debate are recorded.
@@ -353,6 +356,7 @@ pub(super) async fn resume_within(
     caller: &Caller,
     row: &DebateRow,
     requested: Budget,
+    received: Received,
 ) -> Result<Response, Problem> {
     let allowance = admit_continuation(app, caller, row).await?;
     let spent = row.totals.cost_usd.unwrap_or_default();
@@ -361,15 +365,23 @@ pub(super) async fn resume_within(
         ceiling: allowance.ceiling(spent),
         by: caller.author(None),
     };
-    let state = app.scheduler.resume(row.id, continuation).await?;
-    let mut response = accepted(row.id, state);
-    if requested != Budget::default() {
-        response.extensions_mut().insert(AuditNote {
-            action: Some("budget-raised"),
-            ..AuditNote::detail(json!(requested).to_string())
-        });
+    if requested == Budget::default() {
+        let state = app.scheduler.resume(row.id, continuation).await?;
+        return Ok(accepted(row.id, state));
     }
-    Ok(response)
+    let (auditor, who) = (&app.auditor, caller.name.clone());
+    let begun = auditor.begin_as(BUDGET_RAISED, &received, who, caller.via());
+    let mut record = begun.await?;
+    let resumed = app.scheduler.resume(row.id, continuation).await;
+    if resumed.is_err() {
+        record.outcome = AuditOutcome::Refused;
+        auditor.record(record).await;
+    }
+    let recorded = AuditNote {
+        action: Some(BUDGET_RAISED),
+        ..AuditNote::detail(json!(requested).to_string())
+    };
+    Ok((Extension(recorded), accepted(row.id, resumed?)).into_response())
 }
 
 pub(super) async fn rating(
@@ -524,10 +536,15 @@ pub(super) fn idempotency_key(
         );
         Problem::invalid_at("Idempotency-Key", message)
     })?;
+    Ok(Some(key_of(caller, key)))
+}
+
+/// A key as the store keeps it.
+pub(super) fn key_of(caller: &Caller, key: &str) -> String {
     let owner = caller
         .token
         .map_or_else(|| "-".to_owned(), |token| token.to_string());
-    Ok(Some(format!("{owner}/{key}")))
+    format!("{owner}/{key}")
 }
 
 /// A hash of the content that does not depend on whitespace or the order of keys.

@@ -192,6 +192,7 @@ fn api_body(path: &str) -> serde_json::Value {
         "resolution" => json!({ "outcome": null }),
         "tokens" => json!({ "name": "x" }),
         "debates" => json!({ "question": "x", "protocol": "none" }),
+        "{name}" => json!({ "reach": "own" }),
         _ => json!({}),
     }
 }

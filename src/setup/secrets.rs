@@ -43,7 +43,7 @@ pub(super) fn refused(mut faults: Vec<Fault>) -> Failure {
 }
 
 /// Whether anything leaves this process: a seat, the embedder or the fast tier is not an embedded model.
-pub(super) fn are_sent(seated: &[Seated], others: impl IntoIterator<Item = String>) -> bool {
+pub(crate) fn are_sent(seated: &[Seated], others: impl IntoIterator<Item = String>) -> bool {
     let is_remote = |name: &str| name.split(':').next() != Some(embedded::PROVIDER);
     seated.iter().any(|seated| is_remote(&seated.model))
         || others.into_iter().any(|name| is_remote(&name))

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::super::App;
 use super::super::problem::Problem;
 use super::super::requests::Sent;
 use super::super::rest;
+use super::super::{App, off_runtime};
 use super::answer::{self, Answer, TokenUsage};
 use super::ask::{self, Ask, Form, Parts, Role, Turn, invalid, unsupported};
 use super::catalog;
@@ -306,7 +306,7 @@ async fn earlier(app: &App, sender: &Sender, id: &str) -> Result<Vec<Turn>, Prob
         .renamed(StatusCode::NOT_FOUND, "previous-response-not-found")
     })?;
     let entries = app.store.entries(row.id).await?;
-    let answer = protocols::report(&entries).answer;
+    let answer = off_runtime(move || protocols::report(&entries).answer).await?;
     Ok([
         Some(plain(Role::User, row.question)),
         answer.map(|answer| plain(Role::Assistant, answer)),

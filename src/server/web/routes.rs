@@ -52,6 +52,11 @@ pub(crate) fn routes() -> Routes {
         .get("/tokens", admin(All), tokens::show)
         .post("/tokens", admin(All).audited("token-added"), tokens::add)
         .post(
+            "/tokens/{name}/limits",
+            admin(All).audited("token-changed"),
+            tokens::change,
+        )
+        .post(
             "/tokens/{name}/revoke",
             admin(All).audited("token-revoked"),
             tokens::revoke,

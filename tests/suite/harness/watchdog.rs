@@ -43,17 +43,22 @@ impl Watchdog {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let from = Instant::now();
-            let result = attempt();
-            let to = Instant::now();
-            let wait = self.watched.longest(from, to);
-            let wait = wait.saturating_sub(self.control.longest(from, to));
+            let (result, wait) = self.watch_once(&mut attempt);
             shortest = shortest.min(wait);
             if shortest <= LIMIT || attempts == ATTEMPTS {
                 return (result, shortest);
             }
             thread::sleep(PAUSE * attempts.saturating_sub(QUICK_ATTEMPTS));
         }
+    }
+
+    /// The longest wait during one attempt.
+    pub(crate) fn watch_once<T>(&self, attempt: impl FnOnce() -> T) -> (T, Duration) {
+        let from = Instant::now();
+        let result = attempt();
+        let to = Instant::now();
+        let wait = self.watched.longest(from, to);
+        (result, wait.saturating_sub(self.control.longest(from, to)))
     }
 }
 

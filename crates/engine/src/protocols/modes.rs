@@ -168,6 +168,10 @@ async fn play_rounds(
         // Prompts are measured in tokens from round 2 on.
         tokens::load();
     });
+    let sources = debate.rules.sources.clone();
+    if !sources.is_empty() {
+        table.off_runtime(move || sources.prepare()).await;
+    }
     let mut max_rounds = debate.rules.max_rounds;
     let mut kind = RoundKind::Ordinary;
     let mut round = 0;

@@ -3,6 +3,7 @@
 
 mod calls;
 mod fingerprint;
+mod handover;
 mod journaling;
 mod person;
 mod replay;
@@ -39,6 +40,7 @@ use crate::safety;
 use crate::totals::Sum;
 
 pub use crate::budget::{Budget, Exhausted};
+pub use handover::{LeftAlone, left_alone, note_left_alone};
 pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
 pub use rescue::FastModel;
 pub use step::{Ask, Turn};
@@ -293,6 +295,12 @@ impl Table {
             let event = Event::RoundStarted { round, name };
             self.defer_and_announce(event);
         }
+    }
+
+    /// Runs long work on the blocking pool and waits for it. On a thread of the runtime it would hold up other debates.
+    pub async fn off_runtime(&self, work: impl FnOnce() + Send + 'static) {
+        // A panic there is repeated by the code that needs the result.
+        let _ = tokio::task::spawn_blocking(work).await;
     }
 
     /// Runs preparatory work on the blocking pool, so that it is done while models are answering.

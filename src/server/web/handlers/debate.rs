@@ -18,7 +18,7 @@ use super::home::number;
 use crate::format::short;
 use crate::render;
 use crate::server::access::Caller;
-use crate::server::audit::AuditNote;
+use crate::server::audit::{AuditNote, Received};
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
 use crate::server::requests::{
@@ -76,7 +76,10 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
     let used_up = used_up(app, &row, &entries).await?;
     let thread = app.store.thread(&row, caller.only()).await?;
     let speaking = add_live_state(app, &row, &mut entries);
-    let transcript = Transcript::of(&row.id.to_string(), &entries)
+    let id = row.id.to_string();
+    let folding = off_runtime(move || (Transcript::of(&id, &entries), entries));
+    let (transcript, entries) = folding.await?;
+    let transcript = transcript
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
@@ -250,6 +253,7 @@ pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
@@ -265,7 +269,7 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    let resumed = rest::resume_within(&app, &caller, &row, requested, received).await?;
     if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
         return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
     }
