@@ -5,6 +5,7 @@ mod ask;
 mod assessment_prompt;
 mod audit;
 mod backup;
+mod bench;
 mod calibration;
 mod casts;
 mod completions;
@@ -126,6 +127,8 @@ enum Command {
     Calibration(calibration::Args),
     /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
     Pool(pool::Args),
+    /// Compare debates with single calls and votes on questions with known answers
+    Bench(Box<bench::Args>),
     /// Show how many of the last 50 debates used what was estimated
     Estimates(estimates::Args),
     /// Record events after a decision
@@ -268,6 +271,11 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Pool(args) = &cli.command {
         return pool::run(args);
     }
+    if let Command::Bench(args) = &cli.command
+        && let Some(done) = bench::run_records(args)
+    {
+        return done;
+    }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
@@ -295,6 +303,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Bench(args) => Box::pin(bench::run(&app, *args)).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
