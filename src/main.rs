@@ -18,6 +18,7 @@ mod learning;
 mod mcp;
 mod model_probe;
 mod models;
+mod pool_export;
 mod recorded_forecasts;
 mod release_feed;
 mod render;

@@ -79,6 +79,8 @@ pub(crate) struct Provider {
     pub kind: Kind,
     /// Without a trailing slash; the program of a command provider.
     pub base_url: String,
+    /// Whether messages leave the address out: those of a server are read by its clients.
+    pub hides_address: bool,
     /// Set for [`Kind::Command`].
     pub command: Option<Arc<CommandSpec>>,
     pub key: Option<Credential>,
@@ -115,6 +117,15 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
+    /// The address for messages.
+    pub(crate) fn shown_address(&self) -> String {
+        if self.hides_address {
+            format!("the address of [providers.{}]", self.name)
+        } else {
+            self.base_url.clone()
+        }
+    }
+
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
         let official = self.kind.preset();
@@ -150,6 +161,7 @@ impl Provider {
             optional: false,
             base_url_env: preset.base_url_env.clone().filter(|_| base_url.is_empty()),
             base_url,
+            hides_address: false,
             key_header: preset.key_header.clone(),
             query: preset.query.clone(),
             models: preset.models.clone(),
@@ -170,6 +182,7 @@ impl Provider {
             name: name.to_owned(),
             kind: Kind::Command,
             base_url: spec.program.clone(),
+            hides_address: false,
             command: Some(Arc::new(spec)),
             key: None,
             key_variables: Vec::new(),

@@ -376,7 +376,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
-            note_if_skipped: Some(format!("configured at {}", provider.base_url)),
+            note_if_skipped: Some(format!("configured at {}", provider.shown_address())),
             standing: standing(config, provider),
         });
     let with_key = config.unconfigured().filter_map(|provider| {
@@ -400,7 +400,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let ollama = unconfigured.find(|provider| provider.kind == Kind::Ollama);
     let ollama = ollama.map(|provider| Candidate {
         provider,
-        reason: format!("an Ollama server answers at {}", provider.base_url),
+        reason: format!("an Ollama server answers at {}", provider.shown_address()),
         note_if_skipped: None,
         standing: Standing::LastResort,
     });

@@ -132,7 +132,7 @@ impl Endpoint {
         Self {
             errors: ErrorContext {
                 provider: provider.name.clone(),
-                base_url: provider.base_url.clone(),
+                address: provider.shown_address(),
                 key_setting: provider
                     .key
                     .as_ref()

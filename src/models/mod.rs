@@ -145,6 +145,14 @@ impl ModelRegistry {
         })
     }
 
+    /// Leaves the addresses of providers out of messages. For a process whose debates are read by clients; administrators find
+    /// the addresses among the settings.
+    pub(crate) fn hide_addresses(&mut self) {
+        for provider in self.config.providers.values_mut() {
+            provider.hides_address = true;
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn config(&self) -> &Config {
         &self.config
@@ -338,12 +346,13 @@ impl ModelRegistry {
         }
         let handle = self.handle(provider).map_err(|error| error.to_string())?;
         let (backend, name) = (handle.backend, provider.name.clone());
-        let ollama = (provider.kind == Kind::Ollama).then(|| provider.base_url.clone());
+        let ollama = (provider.kind == Kind::Ollama)
+            .then(|| (provider.base_url.clone(), provider.shown_address()));
         let fetch = async move {
-            if let Some(url) = ollama
+            if let Some((url, shown)) = ollama
                 && !accepts_connections(&url).await
             {
-                return Err(format!("no Ollama server at {url}"));
+                return Err(format!("no Ollama server at {shown}"));
             }
             let list = backend.list().await;
             let list =

@@ -109,6 +109,11 @@ impl Schema {
                 "checksums",
                 include_str!("../../migrations/0008_checksums.sql"),
             ),
+            (
+                12,
+                "threads",
+                include_str!("../../migrations/0012_threads.sql"),
+            ),
         ])
     }
 

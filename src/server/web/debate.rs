@@ -5,6 +5,7 @@ use roundtable_engine::event::State;
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::{Transcript, option_label};
 
+use super::thread::ThreadView;
 use super::{Choice, Frame};
 use crate::format::{cost, grouped};
 use crate::render::{self, Roles};
@@ -29,6 +30,7 @@ pub(crate) struct DebateView {
     budget: Option<BudgetForm>,
     ratings: Vec<Choice>,
     comment: String,
+    thread: ThreadView,
 }
 
 struct BudgetForm {
@@ -120,6 +122,7 @@ impl DebateView {
             comment: rated
                 .and_then(|rated| rated.comment.clone())
                 .unwrap_or_default(),
+            thread: ThreadView::default(),
         }
     }
 
@@ -155,13 +158,20 @@ impl DebateView {
         self
     }
 
+    /// Shows the debates around it.
+    pub(crate) fn in_thread(mut self, thread: ThreadView) -> Self {
+        self.thread = thread;
+        self
+    }
+
     /// Asks for new limits before the debate is resumed.
     pub(crate) fn needing_budget(mut self, used_up: Option<&UsedUp>) -> Self {
         self.budget = used_up.map(BudgetForm::new);
         self
     }
 
-    pub(crate) fn page(self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
+    pub(crate) fn page(mut self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
+        self.thread = self.thread.asking(&transcript.protocol, report);
         let page = Page {
             frame,
             debate: render::Debate::new(transcript, report),
@@ -170,7 +180,8 @@ impl DebateView {
         page.render().unwrap_or_default()
     }
 
-    pub(crate) fn panels(self, transcript: &Transcript, report: &Report) -> String {
+    pub(crate) fn panels(mut self, transcript: &Transcript, report: &Report) -> String {
+        self.thread = self.thread.asking(&transcript.protocol, report);
         let panels = Panels {
             debate: render::Debate::without_turns(transcript, report),
             view: self,

@@ -9,7 +9,7 @@ use super::fields::{Control, FieldGroup, FieldValues};
 use super::{Choice, Frame};
 
 /// The submitted form; missing fields are empty.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub(crate) struct StartForm {
     pub question: String,
@@ -19,6 +19,8 @@ pub(crate) struct StartForm {
     pub max_cost: String,
     pub max_tokens: String,
     pub max_minutes: String,
+    /// Identifies the form that was shown, so that sending it twice starts one debate.
+    pub form_key: String,
     /// The fields of protocols.
     #[serde(flatten)]
     pub fields: FieldValues,

@@ -16,6 +16,7 @@ mod learning;
 mod models;
 mod routes;
 mod sign_in_page;
+mod thread;
 mod tokens;
 
 use super::access::Caller;

@@ -33,7 +33,7 @@ pub use verdict::Verdict;
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup, Words};
-use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request, Subject};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -56,6 +56,7 @@ impl Protocol for Councils {
     const SUMMARY: &'static str = "Councils of judges score a text and say why";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
+    const SUBJECT: Subject = Subject::Text;
 
     type Input = Input;
     type Rules = Rules;

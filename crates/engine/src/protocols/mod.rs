@@ -22,8 +22,8 @@ use crate::estimate;
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
 use crate::journal::current;
-use crate::protocol::AnyProtocol;
-use crate::report::{Block, Report, Section};
+use crate::protocol::{AnyProtocol, Subject};
+use crate::report::{Block, NextAction, Report, Section, Verdict};
 use crate::retrospective::{self, DebateRecord};
 use crate::round_value;
 use crate::seating;
@@ -58,6 +58,18 @@ pub fn of_stored(name: &str) -> Option<&'static dyn AnyProtocol> {
 pub fn of_command(command: &str) -> Option<&'static dyn AnyProtocol> {
     let mut all = ALL.iter().copied();
     all.find(|protocol| protocol.command() == command)
+}
+
+/// The protocols that a question is enough for.
+pub fn for_questions() -> impl Iterator<Item = &'static dyn AnyProtocol> {
+    let all = ALL.iter().copied();
+    all.filter(|protocol| protocol.subject() == Subject::Question)
+}
+
+/// The protocol of a follow-up whose caller names none: the parent's, unless that needs more than a question.
+pub fn of_follow_up(parent: &str) -> &'static dyn AnyProtocol {
+    let same = for_questions().find(|protocol| protocol.name() == parent);
+    same.unwrap_or(ALL[0])
 }
 
 pub fn names() -> Vec<&'static str> {
@@ -137,11 +149,28 @@ pub fn report(entries: &[Entry]) -> Report {
         verdict.caveats.extend(cautions.map(str::to_owned));
         report.sections.push(section);
     }
+    if verdict.has_result() {
+        let read = verdict
+            .actions
+            .iter()
+            .position(|action| *action == NextAction::Read);
+        let after = read.map_or(verdict.actions.len(), |read| read + 1);
+        verdict.actions.insert(after, NextAction::FollowUp);
+    }
     report.verdict = Some(verdict.in_plain_lines());
     report.sections.extend(round_value::section(entries));
     report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
+}
+
+/// The protocol's own verdict, without the cautions that [`report`] adds.
+pub(crate) fn verdict(entries: &[Entry]) -> Verdict {
+    let entries = &*current(entries);
+    let report = of_journal(entries).map(|protocol| protocol.report(entries));
+    let verdict = report.and_then(|report| report.verdict);
+    let verdict = verdict.unwrap_or_else(|| verdict_header::header(entries));
+    verdict.in_plain_lines()
 }
 
 /// The state of the debate after its last round, for people who watch it run.

@@ -4,6 +4,7 @@
 //! limits the prompts and decides after each round what follows. A replay folds the journal into the same [`Debate`].
 
 mod checks;
+mod contradiction;
 mod debate;
 mod decision;
 mod diversity;
@@ -172,6 +173,10 @@ async fn play_rounds(
         // Prompts are measured in tokens from round 2 on.
         tokens::load();
     });
+    let sources = debate.rules.sources.clone();
+    if !sources.is_empty() {
+        table.off_runtime(move || sources.prepare()).await;
+    }
     let mut max_rounds = debate.rules.max_rounds;
     let mut kind = RoundKind::Ordinary;
     let mut round = 0;

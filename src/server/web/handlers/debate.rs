@@ -13,11 +13,12 @@ use serde::Deserialize;
 
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{frame, page, redirect_to_debate};
+use super::super::thread::ThreadView;
 use super::home::number;
 use crate::format::short;
 use crate::render;
 use crate::server::access::Caller;
-use crate::server::audit::AuditNote;
+use crate::server::audit::{AuditNote, Received};
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
 use crate::server::requests::{
@@ -26,7 +27,7 @@ use crate::server::requests::{
 use crate::server::rest;
 use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
-use crate::store::{DebateRow, Scope};
+use crate::store::{DebateRow, Scope, Thread};
 
 /// The current state of a debate.
 struct LoadedDebate {
@@ -37,6 +38,7 @@ struct LoadedDebate {
     speaking: Vec<String>,
     /// The limits that need a higher value before the debate can be resumed.
     used_up: Option<UsedUp>,
+    thread: Thread,
 }
 
 impl LoadedDebate {
@@ -54,6 +56,7 @@ impl LoadedDebate {
             .speaking(&self.transcript, &self.speaking)
             .pausing(app.scheduler.is_pause_requested(self.row.id))
             .needing_budget(self.used_up.as_ref())
+            .in_thread(ThreadView::new(&self.transcript, &self.thread))
     }
 }
 
@@ -71,8 +74,12 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         });
     }
     let used_up = used_up(app, &row, &entries).await?;
+    let thread = app.store.thread(&row, caller.only()).await?;
     let speaking = add_live_state(app, &row, &mut entries);
-    let transcript = Transcript::of(&row.id.to_string(), &entries)
+    let id = row.id.to_string();
+    let folding = off_runtime(move || (Transcript::of(&id, &entries), entries));
+    let (transcript, entries) = folding.await?;
+    let transcript = transcript
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
@@ -81,6 +88,7 @@ async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Prob
         transcript,
         speaking,
         used_up,
+        thread,
     })
 }
 
@@ -245,6 +253,7 @@ pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
@@ -260,7 +269,7 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    let resumed = rest::resume_within(&app, &caller, &row, requested, received).await?;
     if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
         return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
     }

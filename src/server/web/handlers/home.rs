@@ -13,6 +13,7 @@ use roundtable_engine::depth::Depth;
 use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
+use uuid::Uuid;
 
 use super::super::Choice;
 use super::super::debates::Row;
@@ -42,6 +43,10 @@ pub(crate) async fn show(
     Extension(caller): Extension<Caller>,
     Query(form): Query<StartForm>,
 ) -> Result<Response, Problem> {
+    let form = StartForm {
+        form_key: Uuid::new_v4().to_string(),
+        ..form
+    };
     let options = form_options(&app, &caller, &form).await?;
     let view = HomeView::new(options, form);
     Ok(page(view.page(frame("ask", Some(&caller)))))
@@ -55,7 +60,7 @@ pub(crate) async fn start(
     match create(&app, &caller, &form).await {
         Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
         Ok(Created::KeyConflict) => Err(Problem::internal(
-            "key conflict for a request without an idempotency key",
+            "key conflict for a key with the hash of its request",
         )),
         Err(problem) => {
             // The form is shown again with everything that was typed.
@@ -92,12 +97,27 @@ pub(crate) async fn estimate(
 }
 
 async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
-    let spec = rest::spec_of(app, new_debate(app, form)?).await?;
-    let request = store::CreateRequest {
-        token: caller.token,
-        ..store::CreateRequest::default()
-    };
+    let request = create_request(caller, form);
+    if let Some(created) = app.store.find_created(&request).await? {
+        return Ok(created);
+    }
+    let spec = rest::spec_of(app, caller, new_debate(app, form)?).await?;
     rest::start(app, caller, spec, &request).await
+}
+
+/// A form that is sent again, by a double click or a reload, starts no second debate. One that was changed before it was sent
+/// again does, so the key has a hash of the form too.
+fn create_request(caller: &Caller, form: &StartForm) -> store::CreateRequest {
+    let content = serde_json::to_vec(form).unwrap_or_default();
+    let fingerprint = rest::fingerprint(&content);
+    let is_key = Uuid::try_parse(&form.form_key).is_ok();
+    let key = is_key.then(|| rest::key_of(caller, &format!("form/{fingerprint}")));
+    store::CreateRequest {
+        key,
+        fingerprint,
+        token: caller.token,
+        is_attended: false,
+    }
 }
 
 /// The form as a request of the API.
@@ -137,6 +157,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
         }),
         allow_secrets: false,
         seed: None,
+        parent: None,
     })
 }
 
