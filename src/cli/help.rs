@@ -29,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "pool",
             "ensemble",
             "simulate",
+            "bench",
             "estimates",
         ],
     ),
