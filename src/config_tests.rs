@@ -251,7 +251,7 @@ skeptic_temperature = 2.5
 "#;
     assert_eq!(
         vec![
-            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, forecast, data, local, seating, server, mcp, update",
+            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, forecast, data, local, seating, server, mcp, terminal, update",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
             "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\", \"command\" or \"simulated\"",

@@ -60,8 +60,9 @@ pub(crate) struct Display {
     may_type: bool,
     /// The line that the user is typing.
     draft: String,
-    /// How many messages of the user the seats have read.
+    /// How many messages of the user the seats have read, and the last round that began.
     heard: usize,
+    heard_in: u32,
     roles: Roles,
     planned: Option<Planned>,
     /// The protocol's names of the rounds.
@@ -82,8 +83,15 @@ pub(crate) struct Display {
     convergence: Vec<String>,
     /// A line that says who is thinking has no end yet.
     has_open_line: bool,
-    /// Reasons of failures that were told since a seat has last answered.
-    told: Vec<String>,
+    /// Reasons of failures that were reported since a seat has last answered.
+    reported: Vec<(String, Reported)>,
+}
+
+/// What was said about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reported {
+    AskedAgain,
+    Absent,
 }
 
 struct RunningStep {
@@ -147,6 +155,7 @@ impl Display {
             may_type: person == Person::Speaks,
             draft: String::new(),
             heard: 0,
+            heard_in: 1,
             roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
             planned: Planned::of(setup),
             round_names: HashMap::new(),
@@ -160,7 +169,7 @@ impl Display {
             headed_step: None,
             convergence: Vec::new(),
             has_open_line: false,
-            told: Vec::new(),
+            reported: Vec::new(),
         };
         if mode.events {
             let start = display.envelopes.start(id, &setup.question);
@@ -249,14 +258,14 @@ impl Display {
             Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
             Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => {
-                self.told.clear();
+                self.reported.clear();
                 self.step_finished(step);
             }
             Event::StepFailed(step) => {
                 self.close();
                 drop(self.take_running(&step.call.step));
                 let who = capital(&position(&step.call.step));
-                let text = match self.news(&step.reason) {
+                let text = match self.news(&step.reason, Reported::Absent) {
                     Some(why) => format!("{who} is absent: {why}"),
                     None => format!("{who} is absent"),
                 };
@@ -281,7 +290,10 @@ impl Display {
                 seat,
                 round,
                 model,
-            } => self.add_running(step, seat, *round, model),
+            } => {
+                self.note_heard(step, *round);
+                self.add_running(step, seat, *round, model);
+            }
             Event::Chunk { step, text, .. } => {
                 if let Some(running) = self.running.iter_mut().find(|one| one.step == *step) {
                     running.write(text);
@@ -304,7 +316,6 @@ impl Display {
                 let line = format!("{} {text}\n     {when}", painted(BOLD, "You:"));
                 self.live.suspend(|| output::note(&line));
             }
-            Event::Noted { key, value, .. } => self.note_heard(key, value),
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 return self.live.clear();
             }
@@ -570,7 +581,7 @@ impl Display {
         if self.is_streaming(step) {
             self.close();
         }
-        let Some(why) = self.news(reason) else {
+        let Some(why) = self.news(reason, Reported::AskedAgain) else {
             return;
         };
         self.end_open_line();
@@ -579,17 +590,19 @@ impl Display {
         self.print_above_spinner(|| output::note(&text));
     }
 
-    /// The reason of a failure in plain words, unless it was told before in the same incident: a dead server fails every attempt
-    /// of every seat. A seat that was not asked because of it has no reason of its own.
-    fn news(&mut self, reason: &str) -> Option<String> {
-        if skipped(reason).is_some() && !self.told.is_empty() {
+    /// The reason of a failure in plain words, unless it was reported before in the same incident: a dead server fails every
+    /// attempt of every seat. A seat that was not asked because of it has no reason of its own.
+    fn news(&mut self, reason: &str, kind: Reported) -> Option<String> {
+        if skipped(reason).is_some() && !self.reported.is_empty() {
             return None;
         }
         let why = output::harmless(&plain_reason(reason));
-        if self.told.contains(&why) {
+        // That a seat is absent is more than that it is asked again.
+        let is_known = |(known, as_kind): &(String, Reported)| *known == why && *as_kind >= kind;
+        if self.reported.iter().any(is_known) {
             return None;
         }
-        self.told.push(why.clone());
+        self.reported.push((why.clone(), kind));
         Some(why)
     }
 

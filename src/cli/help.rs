@@ -19,11 +19,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "rate",
             "resolve",
+            "questions",
             "calibration",
             "track",
             "post-mortem",
             "learning",
             "pool",
+            "ensemble",
             "simulate",
             "estimates",
         ],

@@ -59,8 +59,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     } else {
         verdict(&stored)
     };
-    text.extend(thread_lines(&stored, &thread));
     text.extend(left_to_others(&stored));
+    text.extend(thread_lines(&stored, &thread));
     text.extend(next(&stored));
     pager::print(&format!("{}\n", text.join("\n")))?;
     Ok(ExitCode::SUCCESS)
@@ -107,6 +107,17 @@ fn record(stored: &StoredDebate) -> Vec<String> {
     lines
 }
 
+/// Which versions of the program could not continue it.
+fn left_to_others(stored: &StoredDebate) -> Vec<String> {
+    let entries = stored.entries();
+    let setup = entries.first().and_then(|entry| entry.event.setup());
+    let started_by = setup.map_or("", |setup| setup.program.as_str());
+    let left = left_alone(entries);
+    left.iter()
+        .map(|left| output::harmless(&left.sentence(started_by)))
+        .collect()
+}
+
 /// The parent and the follow-ups, a line each.
 fn thread_lines(stored: &StoredDebate, thread: &Thread) -> Vec<String> {
     let width = output::width().min(100);
@@ -133,17 +144,6 @@ fn thread_lines(stored: &StoredDebate, thread: &Thread) -> Vec<String> {
         lines.insert(0, String::new());
     }
     lines
-}
-
-/// Which versions of the program could not continue it.
-fn left_to_others(stored: &StoredDebate) -> Vec<String> {
-    let entries = stored.entries();
-    let setup = entries.first().and_then(|entry| entry.event.setup());
-    let started_by = setup.map_or("", |setup| setup.program.as_str());
-    let left = left_alone(entries);
-    left.iter()
-        .map(|left| output::harmless(&left.sentence(started_by)))
-        .collect()
 }
 
 /// What the debate needs to continue.

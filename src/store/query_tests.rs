@@ -178,6 +178,7 @@ async fn c14_a_row_is_plain_json(test_store: TestStore) {
                 "cost_usd": 0.25,
             },
             "rating": null,
+            "parent": null,
         })
     );
 }

@@ -116,6 +116,7 @@ fn b14_the_api_and_the_page_show_the_thread() {
     let home = Home::with_model(&server);
     let serving = Serving::start(&home, &[]);
     let first = serving.debate();
+    serving.until(&first, "complete");
     let body = json!({ "question": NEXT, "protocol": "panel", "continue": first });
     let wait = [("prefer", "wait=60")];
     let created = serving.post_with("/api/v1/debates", &body, &wait);

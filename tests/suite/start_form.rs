@@ -8,7 +8,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::harness::{Answer, Home, QUESTION, Server, Serving, finished, good};
+use crate::debate::reply;
+use crate::harness::{Answer, Home, QUESTION, Server, Serving, finished};
 
 const FORM: [(&str, &str); 1] = [("content-type", "application/x-www-form-urlencoded")];
 
@@ -105,8 +106,9 @@ fn c20_messages_of_a_server_have_no_addresses() {
 fn c19_typed_secrets_are_not_sent() {
     let secret = ["ghp", "_a1B2c3D4e5F6g7H8", "i9J0k1L2m3N4o5P6q7R8"].concat();
     for (more, is_sent) in [(&[][..], false), (&["--allow-secrets"][..], true)] {
-        let server = Server::start(|request, before| {
-            Answer::Late(std::time::Duration::from_millis(150), good(request, before))
+        let server = Server::start(|request, _| {
+            let delay = std::time::Duration::from_millis(300);
+            Answer::Late(delay, reply(request).to_string())
         });
         let home = Home::with(&server);
         let args = [

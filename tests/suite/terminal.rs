@@ -366,7 +366,7 @@ fn e10_a_typed_line_is_shown_once() {
     session.until("Mind the price.▏").types("\r");
     session.until("The seats read this before the next round.");
     gate.open();
-    session.until("The seats read your message now.");
+    session.until("The seats read your message now, in round 2.");
     let run = session.end();
     assert_eq!(run.code, 0, "{}", run.out);
     let text = screen(&run.out).join("\n");

@@ -30,13 +30,10 @@ pub struct Parent {
     pub question: String,
     pub answer: String,
     /// What the answer leaves open.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Who disagreed with the answer, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<String>,
     /// The questions of the thread before the parent's, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
 }
 

@@ -26,7 +26,7 @@ impl Display {
         if self.mode.quiet || stored.transcript.state == State::Waiting {
             return Ok(());
         }
-        if self.unread() > 0 {
+        if self.unread(stored.entries()) > 0 {
             let id = short_id(&stored.transcript.id);
             let text = format!(
                 "  Your last message was not read: the debate ended before the next round. Ask it as a follow-up:\n  \

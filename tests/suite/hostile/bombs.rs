@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Target;
 use super::attack::{Input, peak_memory_mb};
 use super::values::{MEGABYTE, long_values, many};
-use crate::harness::Scale;
+use super::{Attack, OPTIONS, Target, home, idle};
+use crate::debate::reply;
+use crate::harness::{Answer, Scale, Server, Serving};
 
 /// With `SUITE_SCALE=full` every value, otherwise one out of `part`.
 fn every(part: usize) -> usize {
@@ -124,4 +125,32 @@ fn c20_no_debate_about_hostile_text_harms_the_server() {
     }
     assert!(attack.answers[&200] > 20, "{:?}", attack.answers);
     attack.end("debates");
+}
+
+/// A long source is indexed, and the long journal of its debate is read, beside the threads that answer others.
+#[test]
+fn c20_a_debate_with_a_long_source_holds_up_nobody() {
+    let model = Server::start(|request, _| Answer::Reply(reply(request).to_string()));
+    let home = home(&model);
+    let serving = Serving::start(&home, &OPTIONS);
+    let (control, _idle) = idle(&model);
+    let mut attack = Attack::on(&serving, &control);
+    let words: String = (0..90_000).map(|n| format!("word{n:05} ")).collect();
+    let body = json!({
+        "question": "Why?", "protocol": "modes", "model": "lab:x", "rules": { "brief": true },
+        "sources": [{ "name": "words.md", "text": words }],
+    });
+    let request = Input::json("/api/v1/debates", body.to_string()).with("prefer", "wait=60");
+    let reply = attack.send(&request).unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let id = reply.json()["id"].as_str().unwrap().to_owned();
+    for path in [
+        format!("/api/v1/debates/{id}"),
+        format!("/api/v1/debates/{id}/export?format=json"),
+        format!("/debates/{id}"),
+        format!("/debates/{id}/panels"),
+    ] {
+        assert_eq!(attack.send(&Input::get(path)).unwrap().status, 200);
+    }
+    attack.end("a long source");
 }
