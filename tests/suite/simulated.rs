@@ -162,7 +162,7 @@ fn b17_a_server_plays_a_hundred_simulated_debates() {
         })
         .collect();
     for id in &ids {
-        serving.until(id, "finished");
+        serving.until(id, "complete");
     }
     let shown = serving.get(&format!("/api/v1/debates/{}", ids[42])).text();
     assert!(shown.contains(NOTICE), "{shown}");

@@ -27,7 +27,7 @@ impl World {
     };
     /// The correlation of being wrong between two of the ten best models of MMLU-Pro.
     pub const BETWEEN_MODELS: f64 = 0.423;
-    /// The same between two prompts of one strong model (LLMBar).
+    /// The same between two prompts of one strong model (`LLMBar`).
     pub const WITHIN_MODEL: f64 = 0.555;
 
     /// The deviations with which seats of this accuracy are wrong together as often as given: two seats of one model with the

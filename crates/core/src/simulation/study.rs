@@ -1,5 +1,7 @@
 //! What seats, model families and rounds bring: the same simulated questions for every panel (B-17).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,7 +16,7 @@ use crate::usage::{Price, Usage};
 pub const MAX_SEATS: usize = 64;
 
 /// A panel to study, and for how many rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Panel {
     pub seats: usize,
     /// Different models; the seats take them in turn.
@@ -98,23 +100,20 @@ impl Study {
         let base = self.play(1, 1, &[1]);
         let base = base.first().map(|counts| counts.right.clone());
         let base = base.unwrap_or_default();
-        let mut rows = Vec::with_capacity(panels.len());
-        let mut played: Vec<((usize, usize), Vec<Counts>, Vec<usize>)> = Vec::new();
+        let mut played: BTreeMap<Panel, Counts> = BTreeMap::new();
         for panel in panels {
-            let key = (panel.seats, panel.families);
-            if !played.iter().any(|(known, ..)| *known == key) {
-                let same = panels.iter().filter(|one| (one.seats, one.families) == key);
-                let rounds: Vec<usize> = same.map(|one| one.rounds).collect();
-                played.push((key, self.play(panel.seats, panel.families, &rounds), rounds));
+            if played.contains_key(panel) {
+                continue;
             }
-            let found = played.iter().find(|(known, ..)| *known == key);
-            let counts = found.and_then(|(_, counts, rounds)| {
-                let at = rounds.iter().position(|round| *round == panel.rounds)?;
-                counts.get(at)
-            });
-            rows.extend(counts.map(|counts| self.row(*panel, counts, &base)));
+            // All rounds of a panel at once: they share the same answers.
+            let is_same = |one: &&Panel| (one.seats, one.families) == (panel.seats, panel.families);
+            let same: Vec<Panel> = panels.iter().filter(is_same).copied().collect();
+            let rounds: Vec<usize> = same.iter().map(|one| one.rounds).collect();
+            let counts = self.play(panel.seats, panel.families, &rounds);
+            played.extend(same.into_iter().zip(counts));
         }
-        rows
+        let row = |panel: &Panel| Some(self.row(*panel, played.get(panel)?, &base));
+        panels.iter().filter_map(row).collect()
     }
 
     /// The counts after each of these rounds.
