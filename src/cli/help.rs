@@ -24,6 +24,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "track",
             "post-mortem",
             "learning",
+            "ensemble",
+            "questions",
             "pool",
             "ensemble",
             "simulate",

@@ -10,6 +10,8 @@ mod all_protocols;
 mod ask;
 mod bad_input;
 mod bad_servers;
+mod bench;
+mod bench_runs;
 mod browser;
 mod cli_texts;
 mod clients;

@@ -3,6 +3,7 @@
 pub mod absence;
 pub mod anonymity;
 pub mod answer;
+pub mod bench;
 pub mod bounded;
 pub mod breaker;
 pub mod calculator;
