@@ -145,7 +145,7 @@ pub struct ArmFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// McNemar's test on the questions that only one of the two answered rightly, with the mid-p correction.
+    /// `McNemar`'s test on the questions that only one of the two answered rightly, with the mid-p correction.
     McnemarMidP,
     /// The difference divided by its clustered standard error: for scores, shared ties and questions in clusters.
     ClusteredZ,
@@ -219,7 +219,7 @@ impl Clusters {
 }
 
 fn is_whole(credit: f64) -> bool {
-    credit == 0.0 || credit == 1.0
+    credit.abs() < f64::EPSILON || (credit - 1.0).abs() < f64::EPSILON
 }
 
 #[expect(

@@ -159,11 +159,10 @@ impl Record {
         if self.is_forecast {
             return forecast(cell.probability, truth, cell.spent);
         }
-        let credit = f64::from(u8::from(cell.answer == Some(truth)));
+        let is_right = cell.answer == Some(truth);
+        let credit = f64::from(u8::from(is_right));
         let brier = cell.probability.map(|p| (p - credit).powi(2));
-        let happened = cell
-            .probability
-            .map(|p| if credit == 1.0 { p } else { 1.0 - p });
+        let happened = cell.probability.map(|p| if is_right { p } else { 1.0 - p });
         Outcome {
             credit,
             is_answered: cell.answer.is_some(),
