@@ -73,8 +73,8 @@ fn b01_the_best_seat_and_the_weights_come_from_other_questions() {
     let record = record(&rows);
     for arm in ["best seat", "weighted vote"] {
         let found = credits(&record, Ties::Shared, arm);
-        assert_eq!(found[0], 0.0, "{arm} was chosen on its own question");
-        assert!(found[1..].iter().all(|credit| *credit == 1.0), "{arm}");
+        assert!(found[0] < 0.5, "{arm} was chosen on its own question");
+        assert!(found[1..].iter().all(|credit| *credit > 0.5), "{arm}");
     }
     assert_eq!(credits(&record, Ties::Shared, "vote")[..2], [1.0, 0.0]);
 }
