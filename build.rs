@@ -9,6 +9,10 @@ const GLIBC: (u32, u32) = (2, 36);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "cargo passes the target of a build in variables"
+    )]
     let variable = |name: &str| env::var(name).unwrap_or_default();
     // Only for the machine that builds: the C library of another one is unknown. Only on x86_64, where the toolchain brings a
     // linker that knows the option.

@@ -14,6 +14,7 @@ mod presets;
 mod protocols;
 mod provider;
 mod sections;
+mod simulated;
 pub(crate) mod trust;
 mod untrusted;
 
@@ -44,6 +45,7 @@ pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
 pub(crate) use provider::{Kind, Provider};
+pub(crate) use simulated::Simulation;
 
 pub(crate) const FILE_NAME: &str = "roundtable.toml";
 

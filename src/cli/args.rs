@@ -94,7 +94,7 @@ fn depth_parser() -> impl TypedValueParser<Value = Depth> {
 }
 
 #[derive(Debug, Clone, Default, clap::Args)]
-struct ModelArgs {
+pub(super) struct ModelArgs {
     /// Model of all seats, as provider:model
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
@@ -103,11 +103,11 @@ struct ModelArgs {
     seats: Vec<String>,
     /// Use the embedded model if a configured provider cannot be used, instead of stopping
     #[arg(long)]
-    fallback_local: bool,
+    pub(super) fallback_local: bool,
 }
 
 impl ModelArgs {
-    fn models(&self) -> Result<Models, Failure> {
+    pub(super) fn models(&self) -> Result<Models, Failure> {
         let invalid = |text: &str| {
             Failure::usage(format!(
                 "invalid --seat '{text}': expected SEAT=PROVIDER:MODEL, such as skeptic=ollama:qwen3:32b"
@@ -171,7 +171,7 @@ impl Limits {
     }
 }
 
-fn parse_dollars(text: &str) -> Result<Money, Failure> {
+pub(super) fn parse_dollars(text: &str) -> Result<Money, Failure> {
     let dollars = text.trim().parse().ok();
     dollars.and_then(Money::from_dollars).ok_or_else(|| {
         Failure::usage(format!(

@@ -26,6 +26,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "learning",
             "pool",
             "ensemble",
+            "simulate",
+            "bench",
             "estimates",
         ],
     ),

@@ -5,6 +5,7 @@ mod ask;
 mod assessment_prompt;
 mod audit;
 mod backup;
+mod bench;
 mod calibration;
 mod casts;
 mod completions;
@@ -48,6 +49,7 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod simulate;
 mod stdin_lines;
 mod stored_debate;
 mod templates;
@@ -134,6 +136,10 @@ enum Command {
     Calibration(calibration::Args),
     /// Combine recorded forecasts, learning whom to follow
     Pool(pool::Args),
+    /// Simulate what more seats, families and rounds would bring
+    Simulate(Box<simulate::Args>),
+    /// Compare debates with single calls and votes on questions with known answers
+    Bench(Box<bench::Args>),
     /// Combine the probabilities of several forecasting engines
     Ensemble(ensemble::Args),
     /// Show how many of the last 50 debates used what was estimated
@@ -282,6 +288,11 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     {
         return done;
     }
+    if let Command::Bench(args) = &cli.command
+        && let Some(done) = bench::run_records(args)
+    {
+        return done;
+    }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
@@ -310,6 +321,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Questions(args) => questions::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Bench(args) => Box::pin(bench::run(&app, *args)).await,
         Command::Ensemble(args) => ensemble::run(&app, args).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
@@ -317,6 +329,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Resume(args) => resume::run(&app, args).await,
         Command::List(args) => list::run(&app, args).await,
         Command::Show(args) => show::run(&app, args).await,
+        Command::Simulate(args) => simulate::run(&app, &args),
         Command::Export(args) => export::run(&app, args).await,
         Command::Rate(args) => rate::run(&app, args).await,
         Command::Track(args) => track::run(&app, *args).await,

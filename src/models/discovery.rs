@@ -371,8 +371,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let configured = config
         .providers
         .values()
-        // A program may be billed in another way than its owner expects, so it is used only if it is named.
-        .filter(|provider| provider.configured && provider.kind != Kind::Command)
+        .filter(|provider| provider.configured && provider.kind.is_found())
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
@@ -555,6 +554,9 @@ fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
             "the embedded model is small; for reliable answers, {KEYS}, or {OLLAMA}"
         )),
         Some(Kind::Ollama) => Some(format!("a hosted model would argue better: {KEYS}")),
+        Some(Kind::Simulated) => Some(format!(
+            "simulated seats know nothing; for answers, {KEYS}, or {OLLAMA}"
+        )),
         Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Command) | None => None,
     }
 }

@@ -25,6 +25,7 @@ mod policy;
 mod prices;
 mod retry;
 mod schema;
+mod simulated;
 #[cfg(test)]
 mod test_support;
 mod wire;
@@ -49,6 +50,7 @@ use fallback::{Fallback, WithFallbacks};
 use limit::WithConcurrencyLimit;
 use list_cache::ListCache;
 use retry::WithRetry;
+use simulated::SimulatedModel;
 use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
@@ -79,8 +81,8 @@ pub(crate) struct ModelRegistry {
     own_prices: Prices,
     built_in_prices: OnceLock<Prices>,
     handles: Mutex<HashMap<String, ProviderHandle>>,
-    /// The limits of command providers, which have no connections.
-    program_limits: Mutex<HashMap<String, CallLimits>>,
+    /// The limits of providers without connections: programs and simulated models.
+    own_limits: Mutex<HashMap<String, CallLimits>>,
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
@@ -140,7 +142,7 @@ impl ModelRegistry {
             own_prices,
             built_in_prices: OnceLock::new(),
             handles: Mutex::default(),
-            program_limits: Mutex::default(),
+            own_limits: Mutex::default(),
             models: Mutex::default(),
         })
     }
@@ -232,6 +234,11 @@ impl ModelRegistry {
             let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
             return Ok(by_name(name.model()));
         }
+        if let Some(simulation) = provider.simulation {
+            return Ok(
+                self.without_connections(provider, Arc::new(SimulatedModel::new(name, simulation)))
+            );
+        }
         if let Some(command) = &provider.command {
             let profile = Profile {
                 context_tokens: None,
@@ -239,14 +246,7 @@ impl ModelRegistry {
             };
             let timeout = self.config.call_timeout(provider);
             let program = CommandModel::new(provider, command, timeout, profile);
-            let mut limits = self
-                .program_limits
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let limits = limits
-                .entry(provider.name.clone())
-                .or_insert_with(|| self.call_limits(provider));
-            return Ok(self.limited(Arc::new(program), limits.clone()));
+            return Ok(self.without_connections(provider, Arc::new(program)));
         }
         let ProviderHandle {
             backend, limits, ..
@@ -272,6 +272,18 @@ impl ModelRegistry {
             }),
         });
         Ok(self.limited(hosted, limits))
+    }
+
+    /// A model of a provider that has limits but no connections.
+    fn without_connections(&self, provider: &Provider, model: Arc<dyn Model>) -> Arc<dyn Model> {
+        let mut limits = self
+            .own_limits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let limits = limits
+            .entry(provider.name.clone())
+            .or_insert_with(|| self.call_limits(provider));
+        self.limited(model, limits.clone())
     }
 
     /// The model with the limits of its provider, and retries.
@@ -310,7 +322,7 @@ impl ModelRegistry {
             }
             Kind::Ollama => Format::Ollama,
             Kind::OpenAi => Format::OpenAi,
-            Kind::Anthropic | Kind::Gemini | Kind::Command => {
+            Kind::Anthropic | Kind::Gemini | Kind::Command | Kind::Simulated => {
                 return Err(RegistryError::NoEmbedder {
                     provider: provider.name.clone(),
                 });
@@ -333,7 +345,7 @@ impl ModelRegistry {
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, String> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name).map_err(|error| error.to_string())?;
-        if matches!(provider.kind, Kind::Local | Kind::Command) {
+        if matches!(provider.kind, Kind::Local | Kind::Command | Kind::Simulated) {
             return Ok(Vec::new());
         }
         if let Some(models) = &provider.models {
@@ -461,7 +473,7 @@ fn wire(provider: &Provider) -> Box<dyn WireFormat> {
         Kind::Anthropic => Box::new(anthropic::Anthropic),
         Kind::Gemini => Box::new(gemini::Gemini),
         Kind::Ollama => Box::new(ollama::Ollama::default()),
-        Kind::OpenAi | Kind::Local | Kind::Command => Box::new(openai::OpenAi {
+        Kind::OpenAi | Kind::Local | Kind::Command | Kind::Simulated => Box::new(openai::OpenAi {
             official: provider.is_official(),
         }),
     }

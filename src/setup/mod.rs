@@ -329,7 +329,7 @@ pub(crate) async fn open_table(
 ) -> Result<(Table, &'static dyn AnyProtocol), Failure> {
     let fast_model = seating::fast_model(app, &prepared);
     let setup = prepared.setup;
-    let protocol = protocols::named(&setup.protocol).ok_or_else(|| {
+    let protocol = protocols::of_stored(&setup.protocol).ok_or_else(|| {
         Failure::other(format!(
             "unknown protocol '{}': this debate was made by another version of roundtable",
             setup.protocol

@@ -47,6 +47,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
     const PHASE_NAMES_EVENTS: bool = true;
     const NEEDS: Needs = Needs::NONE;
+    /// The answers that seats give before they see each other, if the protocol asks for them.
+    const BLIND: Option<BlindAnswers> = None;
     const SUBJECT: Subject = Subject::Question;
 
     /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
@@ -118,6 +120,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
             Some(image) => Err(vec![no_images(&image.name)]),
         }
     }
+}
+
+/// Which steps are blind answers: the last part of their names, and the field of the reply with the answer in a few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlindAnswers {
+    pub verb: &'static str,
+    pub field: &'static str,
 }
 
 /// What such a debate is about.
@@ -373,6 +382,7 @@ pub trait AnyProtocol: Send + Sync {
     fn answer_phase(&self) -> &'static str;
     fn phase_names_events(&self) -> bool;
     fn needs(&self) -> Needs;
+    fn blind(&self) -> Option<BlindAnswers>;
     fn subject(&self) -> Subject;
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
     fn domain(&self, input: &Value) -> Option<Domain>;
@@ -413,6 +423,10 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn phase_names_events(&self) -> bool {
         P::PHASE_NAMES_EVENTS
+    }
+
+    fn blind(&self) -> Option<BlindAnswers> {
+        P::BLIND
     }
 
     fn needs(&self) -> Needs {

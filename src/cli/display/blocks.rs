@@ -224,6 +224,7 @@ fn chart(chart: &Chart, roles: &Roles, options: RenderOptions) -> Vec<String> {
             ..
         } => draw_lines(*scale, lines, thresholds),
         Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, roles),
+        Chart::Points { .. } => table(&chart.table(), options),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The protocols, one folder each, and their registry. Adding one is a line in [`ALL`].
 
+pub mod call;
 pub mod councils;
 pub mod dialectic;
 pub mod forecast;
@@ -29,6 +30,7 @@ use crate::seating;
 use crate::table::{Halt, Table};
 use crate::transcript::capital;
 
+pub use call::Call;
 pub use councils::Councils;
 pub use dialectic::Dialectic;
 pub use forecast::Forecast;
@@ -39,8 +41,17 @@ pub use scrutiny::Scrutiny;
 /// In the order in which they are listed. The first is the default.
 pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes, &Panel];
 
+/// Protocols that can be opened and played but are not offered as a way to debate.
+const UNLISTED: &[&dyn AnyProtocol] = &[&Call];
+
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)
+}
+
+/// The protocol of a stored debate, also one that is not offered.
+pub fn of_stored(name: &str) -> Option<&'static dyn AnyProtocol> {
+    let mut known = ALL.iter().chain(UNLISTED).copied();
+    known.find(|protocol| protocol.name() == name)
 }
 
 /// The protocol that this command starts.
@@ -67,7 +78,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// The protocol's title; the name itself if this version does not know the protocol.
 pub fn title(name: &str) -> String {
-    named(name).map_or_else(|| capital(name), |protocol| protocol.title().to_owned())
+    of_stored(name).map_or_else(|| capital(name), |protocol| protocol.title().to_owned())
 }
 
 /// Plays a debate to its end and journals that end. A cancelled debate can be resumed.
@@ -211,7 +222,7 @@ pub fn debate_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
 /// The protocol of a journal. `None` before the first entry, and if this version does not know the protocol.
 pub fn of_journal(entries: &[Entry]) -> Option<&'static dyn AnyProtocol> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-    named(&setup.protocol)
+    of_stored(&setup.protocol)
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::protocol::{
-    Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant, end_of,
+    BlindAnswers, Context, Conversation, Fault, FormField, Needs, Plan, Protocol, Request, Variant,
+    end_of,
 };
 use crate::reply;
 use crate::report::{Report, Section};
@@ -75,6 +76,10 @@ impl Protocol for Modes {
         value: true,
         ..Needs::NONE
     };
+    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
+        verb: "ballot",
+        field: "debate_alignment",
+    });
 
     type Input = Input;
     type Rules = Rules;

@@ -24,7 +24,7 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{BlindAnswers, Context, Fault, FormField, Needs, Plan, Protocol, Request};
 use crate::report::Report;
 use crate::round_value;
 use crate::table::{Halt, Table, each};
@@ -49,6 +49,10 @@ impl Protocol for Panel {
         value: true,
         ..Needs::NONE
     };
+    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
+        verb: "answer",
+        field: "position",
+    });
 
     type Input = Input;
     type Rules = Rules;

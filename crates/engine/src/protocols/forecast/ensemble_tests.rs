@@ -15,7 +15,8 @@ fn engine(name: &str, weight: f64, confidence: f64, yes: f64) -> Value {
 }
 
 fn request(engines: Value) -> EnsembleRequest {
-    serde_json::from_value(json!({ "engines": engines })).unwrap()
+    let request = [("engines".to_owned(), engines)];
+    serde_json::from_value(request.into_iter().collect()).unwrap()
 }
 
 /// A resolved forecast that said `yes` with this probability.

@@ -8,10 +8,10 @@ fn request(context: Value) -> DebateRequest {
     let mut prediction_context = json!({
         "task": {}, "outcomes": [{ "id": "yes", "label": "Wheat above 300" }, { "id": "no", "label": "Not above" }]
     });
-    prediction_context
-        .as_object_mut()
-        .unwrap()
-        .extend(context.as_object().unwrap().clone());
+    let Value::Object(more) = context else {
+        panic!("{context} is not an object");
+    };
+    prediction_context.as_object_mut().unwrap().extend(more);
     let cast = Cast::load(&Data::built_in(), "forecast").unwrap();
     let request = json!({ "task_id": "t", "prediction_context": prediction_context });
     let planned = super::super::plan(&request, &cast, super::super::ForecastContext::default());

@@ -1,7 +1,9 @@
 use super::*;
 
 fn rewritten(probabilities: Value, confidence: Value) -> Value {
-    let mut reply = json!({ "probabilities": probabilities, "confidence": confidence });
+    let fields = [("probabilities", probabilities), ("confidence", confidence)];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    let mut reply: Value = fields.into_iter().collect();
     rewrite(&mut reply);
     reply
 }
