@@ -24,8 +24,6 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "track",
             "post-mortem",
             "learning",
-            "ensemble",
-            "questions",
             "pool",
             "ensemble",
             "simulate",

@@ -11,7 +11,7 @@ use super::super::routes::redirect_to_debate;
 use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::problem::Problem;
-use crate::server::requests::{NewDebate, checked_form};
+use crate::server::requests::NewDebate;
 use crate::server::rest;
 use crate::store;
 
@@ -33,12 +33,12 @@ pub(crate) async fn ask(
         Some(protocol) => protocol,
         None => protocols::of_follow_up(&row.protocol),
     };
-    let request = checked_form(&NewDebate {
+    let request = NewDebate {
         question: form.question,
         model: same_model(&app, &row).await?,
         parent: Some(id),
         ..NewDebate::of(protocol.name())
-    })?;
+    };
     let spec = rest::spec_of(&app, &caller, request).await?;
     let sent = store::CreateRequest {
         token: caller.token,
