@@ -42,6 +42,7 @@ fn main() {
     support::run(&[
         ("hundred", &|| hundred_at_once(&runtime)),
         ("embedder", &|| hundred_with_embedder(&runtime)),
+        ("mcp", &|| hundred_over_mcp(&runtime)),
         ("thousand", &|| thousand_in_flight(&runtime)),
         ("readers", &|| readers(&runtime)),
     ]);
@@ -127,7 +128,14 @@ async fn handle_connection(
         calls.fetch_add(1, Ordering::Relaxed);
         let _ = gate.wait_for(|is_open| *is_open).await;
         let text = String::from_utf8_lossy(&body);
-        let names = ["opening", "critique", "revision", "review", "synthesis"];
+        let names = [
+            "opening",
+            "critique",
+            "revision",
+            "review",
+            "synthesis",
+            "marking",
+        ];
         let name = names
             .into_iter()
             .find(|name| text.contains(&format!("\"name\":\"{name}\"")))
@@ -245,6 +253,39 @@ fn hundred_with_embedder(runtime: &Runtime) {
     let cpu = (cpu_ms(serving.pid()) - before.0) / calls as f64;
     let what = "CPU time of the server per model call, default embedder";
     report(what, cpu, "ms", 1.5);
+}
+
+/// Calls of agents, each for a debate of its own, in which no model call runs beside another.
+fn hundred_over_mcp(runtime: &Runtime) {
+    let model = Model::start(runtime, 1);
+    let home = model.home();
+    let config = std::fs::read_to_string(home.path().join("roundtable.toml")).unwrap();
+    let tiers = "[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+    home.write("roundtable.toml", &format!("{config}{tiers}"));
+    let serving = serving(&home);
+    let call = |number: usize| {
+        let question = format!("{} Case {number}.", harness::QUESTION);
+        let arguments = json!({ "question": question, "wait_seconds": 120 });
+        let answer = serving.mcp_call("ask", &arguments);
+        let outcome = &answer["result"]["structuredContent"];
+        assert_eq!(outcome["state"], "complete", "{answer}");
+    };
+    call(0);
+    let of_one = model.calls.load(Ordering::Relaxed);
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for number in 1..=100 {
+            scope.spawn(move || call(number));
+        }
+    });
+    let wall = started.elapsed().as_secs_f64();
+    assert_eq!(model.calls.load(Ordering::Relaxed), 101 * of_one);
+    report(
+        "100 concurrent MCP calls over the critical path of one",
+        wall / (DELAY.as_secs_f64() * of_one as f64),
+        "",
+        1.3,
+    );
 }
 
 /// No call is answered before all debates have made their first.

@@ -100,6 +100,14 @@ impl AppContext {
         self.embedder_named(&name, report).await
     }
 
+    /// Downloads the embedded embedder if debates use it and it is missing. At the start of a server: its clients' debates do not.
+    pub(crate) async fn fetch_embedder(&self, report: Report) -> Result<(), Failure> {
+        if self.embedder_name().provider() != embedded::PROVIDER {
+            return Ok(());
+        }
+        Ok(self.local.fetch_embedder(report).await?)
+    }
+
     pub(crate) fn embedder_name(&self) -> ModelName {
         self.config
             .embedder

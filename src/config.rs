@@ -14,6 +14,7 @@ mod presets;
 mod protocols;
 mod provider;
 mod sections;
+mod simulated;
 pub(crate) mod trust;
 mod untrusted;
 
@@ -28,6 +29,7 @@ use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::cast::dealing::Diversity;
+use roundtable_engine::protocols::forecast;
 
 pub(crate) use command::{
     Argument, CommandSpec, Output, ProgramPreset, PromptVia, ReplyRule, SchemaDialect, find_program,
@@ -43,6 +45,7 @@ pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
 pub(crate) use provider::{Kind, Provider};
+pub(crate) use simulated::Simulation;
 
 pub(crate) const FILE_NAME: &str = "roundtable.toml";
 
@@ -70,11 +73,14 @@ pub(crate) struct Config {
     pub learning: Learning,
     pub debate: Debate,
     pub convergence: Thresholds,
+    pub forecast: forecast::Settings,
     pub data: Data,
     pub local: Local,
     pub seating: Seating,
     pub server: Server,
     pub mcp: Mcp,
+    /// A debate on a terminal that took at least this long ends with the terminal's bell; `None` for never.
+    pub bell_after: Option<Duration>,
     /// The address that `roundtable update` asks for the newest release.
     pub release_feed: Option<String>,
     settings: Vec<Setting>,
@@ -393,6 +399,11 @@ impl Config {
             is_from_working_dir,
             ..config
         })
+    }
+
+    /// The sections and folders of a file in the working folder that are not used, because it is not trusted.
+    pub(crate) fn ignored_sections(&self) -> &[String] {
+        &self.ignored
     }
 
     /// What of the file in the working folder is not used, and the command that changes that.

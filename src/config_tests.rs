@@ -34,6 +34,7 @@ fn the_defaults_are_those_of_the_design() {
             "ollama",
             "openai",
             "openrouter",
+            "simulated",
             "together",
             "vllm",
             "xai"
@@ -250,14 +251,14 @@ skeptic_temperature = 2.5
 "#;
     assert_eq!(
         vec![
-            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local, seating, server, mcp, update",
+            "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, forecast, data, local, seating, server, mcp, terminal, update",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
             "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
-            "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\" or \"command\"",
+            "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\", \"ollama\", \"command\" or \"simulated\"",
             "roundtable.toml:7: invalid providers.two.base_url \"ftp://x\": expected a URL like \"http://127.0.0.1:8000/v1\", without user, password or query",
             "roundtable.toml:8: 'local' is the embedded model: configure it in [local]",
             "roundtable.toml:10: unknown section [tier]; did you mean 'tiers'?",
-            "roundtable.toml:13: invalid tiers.deliberate \"lba:x\": unknown provider 'lba' in 'lba:x'; known providers: anthropic, azure, cerebras, deepseek, fireworks, gemini, groq, lab, litellm, llamacpp, lmstudio, local, mistral, ollama, openai, openrouter, together, vllm, xai; did you mean 'lab'?",
+            "roundtable.toml:13: invalid tiers.deliberate \"lba:x\": unknown provider 'lba' in 'lba:x'; known providers: anthropic, azure, cerebras, deepseek, fireworks, gemini, groq, lab, litellm, llamacpp, lmstudio, local, mistral, ollama, openai, openrouter, simulated, together, vllm, xai; did you mean 'lab'?",
             "roundtable.toml:14: invalid tiers.fast \"qwen3\": invalid model 'qwen3': no provider; write provider:model, such as ollama:qwen3",
             "roundtable.toml:16: invalid retry.attempts \"four\": expected a whole number from 1 to 20",
             "roundtable.toml:17: invalid retry.max_ms 0: expected a whole number from 1 to 3600000",

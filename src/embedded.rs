@@ -116,6 +116,11 @@ impl Local {
         Err(NotReady::Unavailable(NOT_BUILT_IN.into()))
     }
 
+    /// There is nothing to fetch.
+    pub(crate) async fn fetch_embedder(&self, _: Report) -> Result<(), NotReady> {
+        Ok(())
+    }
+
     pub(crate) fn list(&self) -> Vec<EmbeddedModel> {
         Vec::new()
     }

@@ -3,6 +3,7 @@
 //! The binary holds the commands, configuration, models, store and server. The rules of debate are in the crates.
 
 mod app_context;
+mod bench;
 mod cli;
 mod clock;
 mod config;
@@ -17,6 +18,7 @@ mod learning;
 mod mcp;
 mod model_probe;
 mod models;
+mod pool_export;
 mod recorded_forecasts;
 mod release_feed;
 mod render;

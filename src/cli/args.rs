@@ -7,6 +7,8 @@ use roundtable_core::learning::Domain;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::depth::Depth;
+use roundtable_engine::follow_up::{self, NoResult};
+use roundtable_engine::parent::Parent;
 
 use super::{output, pull};
 use crate::app_context::AppContext;
@@ -31,7 +33,7 @@ pub(crate) struct DebateArgs {
     pub estimate: bool,
     /// Send text to providers even if it contains likely secrets, such as keys and tokens
     #[arg(long)]
-    allow_secrets: bool,
+    pub allow_secrets: bool,
     #[command(flatten)]
     pub output: OutputMode,
 }
@@ -51,26 +53,61 @@ impl DebateArgs {
     }
 }
 
+/// The option of the commands that answer a question.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct FollowUpArgs {
+    /// Follow up on a finished debate: the seats also read its question, its answer, open points and dissent
+    #[arg(long = "continue", value_name = "ID|last")]
+    parent: Option<String>,
+}
+
+impl FollowUpArgs {
+    /// The debate that the new one follows up on.
+    pub(crate) async fn parent(&self, app: &AppContext) -> Result<Option<Parent>, Failure> {
+        let Some(wanted) = &self.parent else {
+            return Ok(None);
+        };
+        let store = app.store().await?;
+        let row = store.find(wanted).await?;
+        let entries = store.entries(row.id).await?;
+        store.close().await;
+        let id = row.id.to_string();
+        let parent = follow_up::parent(&id, row.state, &entries);
+        parent.map(Some).map_err(|why| {
+            let short = output::short_id(&id);
+            let remedy = match why {
+                NoResult::Running => "Try again when it has ended".to_owned(),
+                NoResult::Waiting | NoResult::Stopped | NoResult::NoAnswer => {
+                    format!("Continue it first: `roundtable resume {short}`")
+                }
+            };
+            Failure::usage(format!(
+                "cannot follow up on debate {short}: {why}. {remedy}"
+            ))
+        })
+    }
+}
+
 fn depth_parser() -> impl TypedValueParser<Value = Depth> {
     let names = PossibleValuesParser::new(Depth::ALL.map(Depth::name));
     names.map(|name| Depth::named(&name).unwrap_or_default())
 }
 
 #[derive(Debug, Clone, Default, clap::Args)]
-struct ModelArgs {
+pub(super) struct ModelArgs {
     /// Model of all seats, as provider:model
-    #[arg(long, value_name = "PROVIDER:MODEL")]
+    #[arg(long, short, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
     /// Model of one seat; can be repeated
     #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
     seats: Vec<String>,
     /// Use the embedded model if a configured provider cannot be used, instead of stopping
     #[arg(long)]
-    fallback_local: bool,
+    pub(super) fallback_local: bool,
 }
 
 impl ModelArgs {
-    fn models(&self) -> Result<Models, Failure> {
+    pub(super) fn models(&self) -> Result<Models, Failure> {
         let invalid = |text: &str| {
             Failure::usage(format!(
                 "invalid --seat '{text}': expected SEAT=PROVIDER:MODEL, such as skeptic=ollama:qwen3:32b"
@@ -134,7 +171,7 @@ impl Limits {
     }
 }
 
-fn parse_dollars(text: &str) -> Result<Money, Failure> {
+pub(super) fn parse_dollars(text: &str) -> Result<Money, Failure> {
     let dollars = text.trim().parse().ok();
     dollars.and_then(Money::from_dollars).ok_or_else(|| {
         Failure::usage(format!(

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use roundtable_engine::protocols::Dialectic;
 use roundtable_engine::protocols::dialectic::Input;
 
-use super::args::DebateArgs;
+use super::args::{DebateArgs, FollowUpArgs};
 use super::casts;
 use super::input::read_text;
 use super::run::start;
@@ -13,7 +13,7 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Put a question to a proposer, a skeptic and a synthesizer
+/// Answer a question, after a skeptic has attacked the answer
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable ask \"Is a four-day week good for a support team?\"\n  roundtable ask question.md --rounds 2..3 --max-cost 0.50\n  git diff | roundtable ask - --model lab:qwen3-32b --seat skeptic=anthropic:claude-sonnet-4-5 --json"
@@ -28,8 +28,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "dialectic", value_name = "NAME")]
     cast: String,
     /// Do not have a judge score the answer
-    #[arg(long)]
+    #[arg(long, alias = "no-judge")]
     no_score: bool,
+    #[command(flatten)]
+    follow_up: FollowUpArgs,
     #[command(flatten)]
     debate: DebateArgs,
 }
@@ -44,10 +46,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         max_rounds,
         early_stop_score: None,
         auto_score: args.no_score.then_some(false),
+        my_answer: None,
     };
     let question = read_text(&args.question, "ask")?;
     let spec = DebateSpec {
         cast: Some(casts::choice(&args.cast)?),
+        parent: args.follow_up.parent(app).await?,
         ..DebateSpec::new(&Dialectic, question, &input)
     };
     start(app, spec, &args.debate).await

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use uuid::Uuid;
+
 use crate::clock;
 use crate::store::{AuditEntry, AuditOutcome, AuditRecord, AuditSelection, Store, Via};
 
@@ -76,27 +78,63 @@ fn text(entry: &AuditEntry) -> String {
     output::harmless(&parts.join("  "))
 }
 
-/// Records what a command has done.
-pub(super) async fn record(
+/// What a command does, for the audit log.
+pub(super) struct Action<'a> {
+    pub name: &'static str,
+    pub subject: &'a str,
+    pub detail: Option<String>,
+}
+
+impl Action<'_> {
+    fn record(&self, app: &AppContext, id: Uuid) -> AuditRecord {
+        AuditRecord {
+            at: clock::now(),
+            who: Some(app.environment.user()),
+            via: Via::CommandLine,
+            action: self.name.to_owned(),
+            subject: Some(self.subject.to_owned()),
+            outcome: AuditOutcome::Started,
+            address: None,
+            request_id: Some(id.to_string()),
+            detail: self.detail.clone(),
+        }
+    }
+}
+
+/// Does something that the audit log records: its start before anything is changed, and then its outcome.
+pub(super) async fn recorded<T, E: Into<Failure>>(
     app: &AppContext,
     store: &Store,
-    action: &str,
-    subject: &str,
-    detail: Option<String>,
-) {
-    let record = AuditRecord {
-        at: clock::now(),
-        who: Some(app.environment.user()),
-        via: Via::CommandLine,
-        action: action.to_owned(),
-        subject: Some(subject.to_owned()),
-        outcome: AuditOutcome::Done,
-        address: None,
-        request_id: None,
-        detail,
-    };
-    // It is done already, so the command does not fail.
-    if let Err(error) = store.append_audit(&record).await {
+    action: Action<'_>,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    let mut record = action.record(app, Uuid::new_v4());
+    store.append_audit(&record).await.map_err(|error| {
+        Failure::other(format!(
+            "cannot write the audit log, so nothing was changed: {error}"
+        ))
+    })?;
+    let done = work.await.map_err(Into::into);
+    record.at = clock::now();
+    record.outcome = AuditOutcome::Done;
+    if let Err(failure) = &done {
+        record.outcome = AuditOutcome::Failed;
+        record.detail = Some(failure.message().to_owned());
+    }
+    finish(store, &record).await;
+    done
+}
+
+/// Records one more thing that the work of [`recorded`] has done.
+pub(super) async fn note(app: &AppContext, store: &Store, action: Action<'_>) {
+    let mut record = action.record(app, Uuid::new_v4());
+    record.outcome = AuditOutcome::Done;
+    finish(store, &record).await;
+}
+
+/// It is done already, and its start is recorded, so the command does not fail.
+async fn finish(store: &Store, record: &AuditRecord) {
+    if let Err(error) = store.append_audit(record).await {
         output::note(&format!("Cannot write the audit log: {error}"));
     }
 }

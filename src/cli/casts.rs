@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::councils::CouncilsSpec;
 use roundtable_engine::cast::{Cast, CastChoice, Tier};
-use roundtable_engine::data::{DataError, DataKind, Origin, Text, closest, is_name};
-use roundtable_engine::protocol::{Context, Request};
+use roundtable_engine::data::{DataError, DataKind, Text, closest, is_name};
+use roundtable_engine::protocol::Request;
 use roundtable_engine::protocols;
 use serde_json::json;
 
-use super::{output, own_files};
+use super::output;
+use super::own_files::{self, Listed};
 use crate::app_context::AppContext;
-use crate::clock;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 
 /// List, show and create casts: who takes part
 #[derive(Debug, clap::Args)]
@@ -102,17 +102,8 @@ fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
         cast: Some(CastChoice::File(text.clone())),
         ..Request::default()
     };
-    let context = Context {
-        data: &app.data,
-        max_question_tokens: app.config.limits.max_question_tokens,
-        now: clock::now(),
-        settings: app.config.settings_of(protocol.name(), &app.environment),
-        history: Vec::new(),
-        learned: None,
-        value: roundtable_engine::round_value::ValueHistory::default(),
-    };
     let faults = protocol
-        .validate(json!({}), request, context)
+        .validate(json!({}), request, own_files::context(app, protocol))
         .err()
         .unwrap_or_default();
     // The other faults are about the question, which is not the user's.
@@ -132,50 +123,19 @@ fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
 
 /// The errors of all casts.
 pub(super) fn problems(app: &AppContext) -> Result<Vec<DataError>, DataError> {
-    let all = app.data.all(DataKind::Casts)?;
-    let own = all.values().filter(|text| text.origin != Origin::BuiltIn);
-    Ok(own.filter_map(|text| checked(app, text).err()).collect())
+    own_files::problems(app, DataKind::Casts, |text| checked(app, text))
 }
 
 fn list(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
-    let mut rows = Vec::new();
-    let mut broken = Vec::new();
-    for text in app.data.all(DataKind::Casts)?.into_values() {
-        match Cast::of(&text) {
-            Ok(cast) => rows.push((cast, own_files::shown(&text.origin))),
-            Err(error) => broken.push(error),
-        }
-    }
-    print_list(&rows, as_json)?;
-    for error in &broken {
-        output::error(&error.to_string());
-    }
-    Ok(if broken.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        Code::Other.into()
+    own_files::list(app, DataKind::Casts, as_json, |text| {
+        let cast = Cast::of(text)?;
+        let seats: Vec<&String> = cast.seats.iter().map(|seat| &seat.name).collect();
+        Ok(Listed {
+            json: json!({ "name": cast.name, "protocol": cast.protocol, "summary": cast.summary, "seats": seats }),
+            name: cast.name,
+            summary: cast.summary,
+        })
     })
-}
-
-fn print_list(rows: &[(Cast, String)], as_json: bool) -> Result<(), Failure> {
-    if as_json {
-        let all: Vec<_> = rows
-            .iter()
-            .map(|(cast, origin)| {
-                json!({ "name": cast.name, "protocol": cast.protocol, "summary": cast.summary, "origin": origin,
-                        "seats": cast.seats.iter().map(|seat| &seat.name).collect::<Vec<_>>() })
-            })
-            .collect();
-        return output::json(&all);
-    }
-    for (cast, origin) in rows {
-        output::line(&format!(
-            "{}  {} ({origin})",
-            output::painted(output::BOLD, &cast.name),
-            cast.summary
-        ));
-    }
-    Ok(())
 }
 
 fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {

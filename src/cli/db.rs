@@ -257,10 +257,20 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
         };
     let found: Vec<_> = old.iter().map(|(id, _)| *id).collect();
     let Deleted { deleted, in_use } = if is_confirmed {
-        let deleted = store.delete_all(&found).await?;
+        let action = audit::Action {
+            name: "debates-pruned",
+            subject: &counted(found.len(), "debate"),
+            detail: None,
+        };
+        let deleting = store.delete_all(&found);
+        let deleted = audit::recorded(app, &store, action, deleting).await?;
         for id in &deleted.deleted {
-            let detail = Some("pruned".to_owned());
-            audit::record(app, &store, "debate-deleted", &id.to_string(), detail).await;
+            let action = audit::Action {
+                name: "debate-deleted",
+                subject: &id.to_string(),
+                detail: Some("pruned".to_owned()),
+            };
+            audit::note(app, &store, action).await;
         }
         deleted
     } else {

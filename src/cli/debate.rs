@@ -10,7 +10,7 @@ use roundtable_core::verification::Stakes;
 use roundtable_engine::protocols::Modes;
 use roundtable_engine::protocols::modes::{Focus, Input};
 
-use super::args::{DebateArgs, domain, price};
+use super::args::{DebateArgs, FollowUpArgs, domain, price};
 use super::casts;
 use super::input::read_text;
 use super::run::{self, Person};
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::setup::DebateSpec;
 use crate::sources;
 
-/// Have a panel of three to eight seats debate a question in one of seven modes
+/// Debate a question with a panel of 3 to 8 seats that vote
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Modes:
   collaborative       all build one answer together; in parallel
@@ -70,13 +70,13 @@ pub(crate) struct Args {
     focus: Vec<String>,
     /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); also adds a calculator. For models without
     /// tool calls, the program searches
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(long, short = 'f', value_name = "FILE", num_args = 1..)]
     source: Vec<PathBuf>,
     /// With high stakes, every reply also covers limits, approvals and rollback
     #[arg(long, value_enum, default_value_t = StakesArg::Ordinary)]
     stakes: StakesArg,
     /// Claims carry evidence, and measured convergence ends the debate
-    #[arg(long, conflicts_with = "no_enhanced")]
+    #[arg(long, alias = "evidence", conflicts_with = "no_enhanced")]
     enhanced: bool,
     /// A plain debate, regardless of configuration and constitution
     #[arg(long)]
@@ -96,6 +96,8 @@ pub(crate) struct Args {
     /// Speak between rounds: the seats see what you type from the next round on
     #[arg(long)]
     interactive: bool,
+    #[command(flatten)]
+    follow_up: FollowUpArgs,
     #[command(flatten)]
     debate: DebateArgs,
 }
@@ -129,6 +131,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let spec = DebateSpec {
         cast: args.cast.as_deref().map(casts::choice).transpose()?,
         sources: sources::files(args.source).await?,
+        parent: args.follow_up.parent(app).await?,
         ..DebateSpec::new(&Modes, question, &input)
     };
     let person = if args.interactive {

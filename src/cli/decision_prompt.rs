@@ -119,11 +119,17 @@ pub(super) async fn apply(
 ) -> Result<Debate, Failure> {
     let lease = store.lease_or_wait(id).await?;
     let UserDecision { choice, note } = decision;
-    let detail = format!("choice '{choice}'");
-    decide(lease.journal().as_ref(), clock::now(), choice, None, note)
-        .await
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    audit::record(app, store, "decision", &id.to_string(), Some(detail)).await;
+    let action = audit::Action {
+        name: "decision",
+        subject: &id.to_string(),
+        detail: Some(format!("choice '{choice}'")),
+    };
+    let journal = lease.journal();
+    let deciding = async {
+        let decided = decide(journal.as_ref(), clock::now(), choice, None, note).await;
+        decided.map_err(|error| Failure::usage(error.to_string()))
+    };
+    audit::recorded(app, store, action, deciding).await?;
     let setup = lease.setup().clone();
     let past = store.entries(id).await?;
     let own = store.budget(id).await?.unwrap_or(setup.budget);

@@ -8,6 +8,7 @@ mod convergence;
 pub(super) mod document;
 mod live;
 mod markdown;
+mod person;
 mod result;
 mod status;
 pub(crate) mod summary;
@@ -23,7 +24,7 @@ use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, position};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
-use roundtable_engine::remarks::plain_reason;
+use roundtable_engine::remarks::{plain_reason, skipped};
 use roundtable_engine::report::Verdict;
 use roundtable_engine::table::Notice;
 use roundtable_engine::tokens;
@@ -57,6 +58,11 @@ pub(crate) struct Display {
     verdict: Option<Verdict>,
     /// Whether the user may type: echoed input would break the redrawing of a spinner.
     may_type: bool,
+    /// The line that the user is typing.
+    draft: String,
+    /// How many messages of the user the seats have read, and the last round that began.
+    heard: usize,
+    heard_in: u32,
     roles: Roles,
     planned: Option<Planned>,
     /// The protocol's names of the rounds.
@@ -77,6 +83,15 @@ pub(crate) struct Display {
     convergence: Vec<String>,
     /// A line that says who is thinking has no end yet.
     has_open_line: bool,
+    /// Reasons of failures that were reported since a seat has last answered.
+    reported: Vec<(String, Reported)>,
+}
+
+/// What was said about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reported {
+    AskedAgain,
+    Absent,
 }
 
 struct RunningStep {
@@ -121,8 +136,8 @@ struct Streaming {
 impl Display {
     pub(crate) fn new(mode: &OutputMode, setup: &Setup, id: &str, person: Person) -> Self {
         let is_terminal = output::stderr_is_terminal() && !mode.quiet;
-        // Typed text and events on the same terminal would break the redrawing.
-        let is_live = is_terminal && !mode.verbose && !mode.events && person == Person::Watches;
+        // Events on the same terminal would break the redrawing.
+        let is_live = is_terminal && !mode.verbose && !mode.events;
         // The table wrote this entry before the display could listen.
         let opened = Entry {
             seq: 0,
@@ -138,6 +153,9 @@ impl Display {
             question: setup.question.clone(),
             verdict: None,
             may_type: person == Person::Speaks,
+            draft: String::new(),
+            heard: 0,
+            heard_in: 1,
             roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
             planned: Planned::of(setup),
             round_names: HashMap::new(),
@@ -151,6 +169,7 @@ impl Display {
             headed_step: None,
             convergence: Vec::new(),
             has_open_line: false,
+            reported: Vec::new(),
         };
         if mode.events {
             let start = display.envelopes.start(id, &setup.question);
@@ -170,7 +189,7 @@ impl Display {
         if is_terminal && person == Person::Speaks {
             output::note(&painted(
                 QUIET,
-                "Type a line to speak to the seats; they see it before the next round.",
+                "Type a message and press Enter: the seats read it before the next round.",
             ));
         }
         display
@@ -238,13 +257,18 @@ impl Display {
             Event::Chunk { step, text, .. } => self.chunk(step, text),
             Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
             Event::StepFinished(step) if step.reused => {}
-            Event::StepFinished(step) => self.step_finished(step),
+            Event::StepFinished(step) => {
+                self.reported.clear();
+                self.step_finished(step);
+            }
             Event::StepFailed(step) => {
                 self.close();
                 drop(self.take_running(&step.call.step));
                 let who = capital(&position(&step.call.step));
-                let why = plain_reason(&step.reason);
-                let text = format!("{who} is absent: {}", output::harmless(&why));
+                let text = match self.news(&step.reason, Reported::Absent) {
+                    Some(why) => format!("{who} is absent: {why}"),
+                    None => format!("{who} is absent"),
+                };
                 output::note(&format!("{} {text}", painted(WARN, "!")));
                 self.start_spinner();
             }
@@ -266,7 +290,10 @@ impl Display {
                 seat,
                 round,
                 model,
-            } => self.add_running(step, seat, *round, model),
+            } => {
+                self.note_heard(step, *round);
+                self.add_running(step, seat, *round, model);
+            }
             Event::Chunk { step, text, .. } => {
                 if let Some(running) = self.running.iter_mut().find(|one| one.step == *step) {
                     running.write(text);
@@ -285,7 +312,8 @@ impl Display {
             Event::StepFailed(step) => drop(self.take_running(&step.call.step)),
             Event::Said(words) => {
                 let text = output::harmless(&words.text);
-                let line = format!("{} {text}", painted(BOLD, "You:"));
+                let when = painted(QUIET, "The seats read this before the next round.");
+                let line = format!("{} {text}\n     {when}", painted(BOLD, "You:"));
                 self.live.suspend(|| output::note(&line));
             }
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
@@ -314,6 +342,7 @@ impl Display {
                 })
                 .collect(),
             roles: &self.roles,
+            input: self.has_input_line().then_some(self.draft.as_str()),
         };
         self.live.draw(&view, &status);
     }
@@ -552,10 +581,29 @@ impl Display {
         if self.is_streaming(step) {
             self.close();
         }
+        let Some(why) = self.news(reason, Reported::AskedAgain) else {
+            return;
+        };
         self.end_open_line();
-        let (who, why) = (position(step), plain_reason(reason));
+        let who = position(step);
         let text = painted(QUIET, &format!("  Asking {who} again: {why}"));
         self.print_above_spinner(|| output::note(&text));
+    }
+
+    /// The reason of a failure in plain words, unless it was reported before in the same incident: a dead server fails every
+    /// attempt of every seat. A seat that was not asked because of it has no reason of its own.
+    fn news(&mut self, reason: &str, kind: Reported) -> Option<String> {
+        if skipped(reason).is_some() && !self.reported.is_empty() {
+            return None;
+        }
+        let why = output::harmless(&plain_reason(reason));
+        // That a seat is absent is more than that it is asked again.
+        let is_known = |(known, as_kind): &(String, Reported)| *known == why && *as_kind >= kind;
+        if self.reported.iter().any(is_known) {
+            return None;
+        }
+        self.reported.push((why.clone(), kind));
+        Some(why)
     }
 
     fn step_finished(&mut self, step: &FinishedStep) {

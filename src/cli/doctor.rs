@@ -117,12 +117,26 @@ fn print(check: &Check) {
 }
 
 fn configuration(app: &AppContext) -> Check {
-    let found = match &app.config.source {
+    let part = "configuration".into();
+    let path = app.config.source.as_ref();
+    let ignored = app.config.ignored_sections();
+    if let (Some(path), false) = (path, ignored.is_empty()) {
+        let path = path.display();
+        return Check {
+            part,
+            outcome: Err(format!(
+                "{path} of the working folder is not trusted: ignored are {}",
+                ignored.join(", ")
+            )),
+            advice: Some("If you trust this file: roundtable config trust".into()),
+        };
+    }
+    let found = match path {
         Some(path) => path.display().to_string(),
         None => "no file: using defaults and environment variables".into(),
     };
     Check {
-        part: "configuration".into(),
+        part,
         outcome: Ok(found),
         advice: None,
     }

@@ -16,7 +16,7 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Have five roles argue about what will happen, and get a probability for every outcome
+/// Forecast the probability of every outcome with five roles
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome \"Arsenal\" --outcome \"Chelsea\" --outcome \"Another\" --resolves 2027-05-20\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast \"Does the bill pass by July?\" --outcome Yes --outcome No --context notes.md --domain politics\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Forecast request (`DebateRequest`) as JSON: a file, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "question")]
     request: Option<String>,
+    /// How often such things have happened, for every role to read; can be repeated
+    #[arg(long = "base-rate", value_name = "TEXT")]
+    base_rates: Vec<String>,
     /// A file with notes that every role reads
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
@@ -75,6 +78,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         roles: (!args.roles.is_empty()).then(|| texts(args.roles)),
         judge_weight: args.judge_weight,
         stop_by_value: args.stop_by_value,
+        base_rates: (!args.base_rates.is_empty()).then_some(args.base_rates),
         domain: args.domain,
         resolves: args.resolves,
         context: context.map(|text| text.trim().to_owned()),
@@ -94,6 +98,7 @@ fn flag(field: &str) -> Option<&'static str> {
         "rounds" => "--rounds",
         "roles" => "--role",
         "judge_weight" => "--judge-weight",
+        "base_rates" => "--base-rate",
         "domain" => "--domain",
         "resolves" => "--resolves",
         _ => return None,

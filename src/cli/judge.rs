@@ -16,10 +16,10 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Have content judged by councils, or rank several contents
+/// Score a text with expert councils, or rank several texts
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable judge post.md\n  roundtable judge clip.vtt --meta clip.json --fast\n  roundtable judge design.md --cast rfc --json\n  roundtable judge a.md b.md c.md --cast essay --rank\n\nSeveral files without --rank are judged together as one. `roundtable casts new mine --from rfc` creates your own cast."
+    after_help = "Examples:\n  roundtable judge post.md\n  roundtable judge clip.vtt --meta clip.json --fast\n  roundtable judge design.md --cast rfc --json\n  roundtable judge a.md b.md c.md --cast essay\n\nSeveral files are judged on their own and ranked; --together judges them as one text. `roundtable casts new mine --from rfc` creates your own cast."
 )]
 pub(crate) struct Args {
     /// The content: text, Markdown or subtitles (.srt, .vtt), or - for standard input
@@ -40,15 +40,29 @@ pub(crate) struct Args {
     /// One round, no exchange between the councils, every seat on the fast tier
     #[arg(long)]
     fast: bool,
-    /// Judge each content separately, then rank them and mark differences within the judges' spread
+    /// Judge each content on its own, then rank them and mark differences within the judges' spread; the default for several
+    /// contents
     #[arg(long, conflicts_with_all = ["transcript", "meta", "image"])]
     rank: bool,
+    /// Judge several contents as one text
+    #[arg(long, conflicts_with = "rank")]
+    together: bool,
     #[command(flatten)]
     debate: DebateArgs,
 }
 
+impl Args {
+    /// Transcripts, metadata and pictures belong to one content.
+    fn ranks(&self) -> bool {
+        let is_one = self.together
+            || self.content.len() < 2
+            || !(self.transcript.is_empty() && self.meta.is_empty() && self.image.is_empty());
+        self.rank || !is_one
+    }
+}
+
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
-    if args.rank {
+    if args.ranks() {
         return ranking::run(app, &args).await;
     }
     let mut parts = content::read(&args.content)?;

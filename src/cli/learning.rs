@@ -106,18 +106,27 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let store = app.store().await?;
     let half_life = app.config.learning.half_life;
     let change = args.command.change();
-    let result = match args.command {
-        Command::Show { scope, html } => show(&store, half_life, &scope, html).await,
-        Command::History { scope } => history(&store, &scope).await,
-        Command::Undo { entry, scope } => undo_change(&store, half_life, entry, &scope).await,
-        Command::Reset { scope, all } => reset(&store, half_life, &scope, all).await,
-        Command::Export { scope, output } => export_to(&store, half_life, &scope, output).await,
-        Command::Import { file, scope } => import_from(&store, half_life, &file, &scope).await,
+    let work = async {
+        match args.command {
+            Command::Show { scope, html } => show(&store, half_life, &scope, html).await,
+            Command::History { scope } => history(&store, &scope).await,
+            Command::Undo { entry, scope } => undo_change(&store, half_life, entry, &scope).await,
+            Command::Reset { scope, all } => reset(&store, half_life, &scope, all).await,
+            Command::Export { scope, output } => export_to(&store, half_life, &scope, output).await,
+            Command::Import { file, scope } => import_from(&store, half_life, &file, &scope).await,
+        }
     };
-    if let (Ok(()), Some((change, domain))) = (&result, change) {
-        let domain = domain.as_ref().map_or("all domains", Domain::name);
-        audit::record(app, &store, "learning-changed", domain, Some(change)).await;
-    }
+    let result = match change {
+        Some((change, domain)) => {
+            let action = audit::Action {
+                name: "learning-changed",
+                subject: domain.as_ref().map_or("all domains", Domain::name),
+                detail: Some(change),
+            };
+            audit::recorded(app, &store, action, work).await
+        }
+        None => work.await,
+    };
     store.close().await;
     result?;
     Ok(ExitCode::SUCCESS)

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// Maximum number of debates
-    #[arg(long, default_value_t = 50, value_name = "NUMBER")]
+    #[arg(long, short = 'n', default_value_t = 50, value_name = "NUMBER")]
     limit: u32,
     /// Number of newest debates to skip
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
@@ -67,6 +67,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
+/// The mark of a debate that follows up on another one.
+const FOLLOW_UP: &str = "↳ ";
+
 /// The first column of numbers, which are aligned to the right.
 const NUMBERS: usize = 3;
 
@@ -91,7 +94,13 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
     let used: usize = widths.iter().map(|width| width + 2).sum();
     let max_question = output::width().saturating_sub(used).max(16);
     for (row, debate) in rows.iter().zip(debates) {
-        let question = output::short(&debate.question, max_question);
+        let mark = if debate.parent.is_some() {
+            FOLLOW_UP
+        } else {
+            ""
+        };
+        let question = format!("{mark}{}", debate.question);
+        let question = output::short(&question, max_question);
         output::line(&format!("{}{question}", line(row)));
     }
     let last = filter.offset + debates.len() as u64;

@@ -5,6 +5,7 @@ mod ask;
 mod assessment_prompt;
 mod audit;
 mod backup;
+mod bench;
 mod calibration;
 mod casts;
 mod completions;
@@ -14,9 +15,11 @@ mod debate;
 mod decision_prompt;
 mod display;
 mod doctor;
+mod ensemble;
 mod estimates;
 mod export;
 mod forecast;
+mod help;
 mod init;
 mod input;
 mod judge;
@@ -30,11 +33,13 @@ mod own_files;
 mod pager;
 mod panel;
 mod pool;
+mod pool_history;
 mod post_mortem;
 mod presets;
 mod programs;
 mod prompts;
 mod pull;
+mod questions;
 mod rate;
 mod record;
 mod resolve;
@@ -44,10 +49,12 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod simulate;
 mod stdin_lines;
 mod stored_debate;
 mod templates;
 mod token;
+mod token_change;
 mod token_life;
 mod track;
 mod update;
@@ -98,41 +105,50 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Put a question to a proposer, a skeptic and a synthesizer
+    /// Answer a question, after a skeptic has attacked the answer
     Ask(Box<ask::Args>),
-    /// Have a panel of three to eight seats debate a question in one of seven modes
+    /// Debate a question with a panel of 3 to 8 seats that vote
     Debate(Box<debate::Args>),
-    /// Have several models answer blind, rank each other's answers, and get the combined answer
+    /// Have several models answer blind and rank each other
     Panel(Box<panel::Args>),
-    /// Have five roles argue about what will happen, and get a probability for every outcome
+    /// Forecast the probability of every outcome with five roles
     Forecast(Box<forecast::Args>),
-    /// Have content judged by councils, or rank several contents
+    /// Score a text with expert councils, or rank several texts
     Judge(Box<judge::Args>),
-    /// Resume a debate that was interrupted, killed, cut short or failed
+    /// Resume an unfinished debate
     Resume(resume::Args),
     /// List debates, newest first
     List(list::Args),
-    /// Show a debate: answer, report and cost
+    /// Show a debate: the verdict, the rounds or the full record
     Show(show::Args),
     /// Export debates as JSON, YAML, Markdown, HTML or training data
     Export(export::Args),
-    /// Print the record of an enhanced debate: positions, evidence and measures of every round
+    /// Print the record of an enhanced debate as YAML
     Record(record::Args),
     /// Rate an answer from 1 to 10
     Rate(rate::Args),
     /// Record the outcome of a forecast, so that it can be scored
+    #[command(alias = "outcome")]
     Resolve(resolve::Args),
+    /// List forecasts that are due, and record outcomes in bulk
+    Questions(questions::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
-    /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
+    /// Combine recorded forecasts, learning whom to follow
     Pool(pool::Args),
+    /// Simulate what more seats, families and rounds would bring
+    Simulate(Box<simulate::Args>),
+    /// Compare debates with single calls and votes on questions with known answers
+    Bench(Box<bench::Args>),
+    /// Combine the probabilities of several forecasting engines
+    Ensemble(ensemble::Args),
     /// Show how many of the last 50 debates used what was estimated
     Estimates(estimates::Args),
-    /// Record events after a decision
+    /// Log what happened after a decision
     Track(Box<track::Args>),
     /// Assess how a decision turned out, and learn from it
     PostMortem(post_mortem::Args),
-    /// Show, undo, export or import what was learned from post-mortems
+    /// Show, undo, export or import lessons of post-mortems
     Learning(learning::Args),
     /// Delete debates
     Rm(rm::Args),
@@ -146,7 +162,7 @@ enum Command {
     Modes(modes::Args),
     /// List, show and create casts: who takes part
     Casts(casts::Args),
-    /// List, show and create presets: a debate under a name, for clients that choose a model
+    /// List, show and create presets: debates that have a name
     Presets(presets::Args),
     /// List and print prompts: what the models are told
     Prompts(prompts::Args),
@@ -156,13 +172,13 @@ enum Command {
     Pull(pull::Args),
     /// Show or change the configuration
     Config(config::Args),
-    /// Set up Roundtable: find models, choose one, test it and write the configuration
+    /// Set up: find models, choose one and test it
     Init(init::Args),
     /// Check the setup, with a small call to each model
     Doctor(doctor::Args),
     /// Serve debates over HTTP: API, live events and pages
     Serve(serve::Args),
-    /// Serve agents over the Model Context Protocol, on standard input and output
+    /// Serve agents over the Model Context Protocol
     Mcp(mcp::Args),
     /// Run the debates of servers that share a database
     Worker(worker::Args),
@@ -172,7 +188,7 @@ enum Command {
     Audit(audit::Args),
     /// Print the JSON schema of a record that `--json` prints
     Schema(schema::Args),
-    /// Say whether there is a newer release; nothing is downloaded or replaced
+    /// Check for a newer release; nothing is downloaded
     Update(update::Args),
     /// Print a shell completion script
     Completions(completions::Args),
@@ -182,7 +198,9 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+    let given = usage::with_default_command(std::env::args_os().collect());
+    let command = help::with_groups(Cli::command(), &given);
+    let parsed = command.try_get_matches_from(given).and_then(|matches| {
         let (_, command) = matches.subcommand().unzip();
         let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
         let is_quiet = quiet.copied().unwrap_or_default();
@@ -265,8 +283,15 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
-    if let Command::Pool(args) = &cli.command {
-        return pool::run(args);
+    if let Command::Pool(args) = &cli.command
+        && let Some(done) = pool::run_with_file(args)
+    {
+        return done;
+    }
+    if let Command::Bench(args) = &cli.command
+        && let Some(done) = bench::run_records(args)
+    {
+        return done;
     }
     if let Command::Config(args) = &cli.command
         && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
@@ -294,13 +319,17 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Panel(args) => panel::run(&app, *args).await,
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
+        Command::Questions(args) => questions::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Bench(args) => Box::pin(bench::run(&app, *args)).await,
+        Command::Ensemble(args) => ensemble::run(&app, args).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
         Command::Judge(args) => judge::run(&app, *args).await,
         Command::Resume(args) => resume::run(&app, args).await,
         Command::List(args) => list::run(&app, args).await,
         Command::Show(args) => show::run(&app, args).await,
+        Command::Simulate(args) => simulate::run(&app, &args),
         Command::Export(args) => export::run(&app, args).await,
         Command::Rate(args) => rate::run(&app, args).await,
         Command::Track(args) => track::run(&app, *args).await,
@@ -325,7 +354,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Audit(args) => audit::run(&app, args).await,
         Command::Update(args) => update::run(&app, args).await,
-        Command::Pool(args) => pool::run(&args),
+        Command::Pool(args) => pool::run(&app, &args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReadPdf => Ok(ExitCode::SUCCESS),

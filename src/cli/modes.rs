@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use roundtable_core::verification::{HIGH_STAKES, UNIVERSAL};
 use roundtable_engine::data::{DataKind, Origin, Text};
-use roundtable_engine::mode::{Mode, SKELETON, Section, SpeakingOrder, Visibility};
+use roundtable_engine::mode::{Mode, Section, SpeakingOrder, Visibility};
 use serde_json::json;
 
-use super::{output, own_files};
+use super::output;
+use super::own_files::{self, Listed};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -43,47 +44,36 @@ enum Command {
         /// The file
         file: PathBuf,
     },
-    /// Create a mode as a copy of the built-in mode collaborative
-    #[command(after_help = "Example:\n  roundtable modes new premortem")]
+    /// Create a mode as a copy of another one
+    #[command(after_help = "Example:\n  roundtable modes new premortem --from red-team-blue-team")]
     New {
         /// Name of the new mode: lower-case letters, digits and dashes
         name: String,
+        /// The mode to copy
+        #[arg(long, default_value = "collaborative", value_name = "NAME")]
+        from: String,
     },
 }
 
 pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(Command::List) => list(app, args.json)?,
+        None | Some(Command::List) => return list(app, args.json),
         Some(Command::Show { name }) => show(app, name, args.json)?,
         Some(Command::Check { file }) => check(file, args.json)?,
-        Some(Command::New { name }) => new(app, name)?,
+        Some(Command::New { name, from }) => new(app, name, from)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
-    let mut modes = Vec::new();
-    for text in app.data.all(DataKind::Modes)?.into_values() {
-        modes.push((Mode::parse(&text)?, own_files::shown(&text.origin)));
-    }
-    if as_json {
-        let all: Vec<_> = modes
-            .iter()
-            .map(|(mode, origin)| {
-                json!({ "name": mode.name, "summary": mode.summary, "order": mode.order,
-                        "visibility": mode.visibility, "origin": origin })
-            })
-            .collect();
-        return output::json(&all);
-    }
-    for (mode, origin) in modes {
-        output::line(&format!(
-            "{}  {} ({origin})",
-            output::painted(output::BOLD, &format!("{:<18}", mode.name)),
-            mode.summary
-        ));
-    }
-    Ok(())
+fn list(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+    own_files::list(app, DataKind::Modes, as_json, |text| {
+        let mode = Mode::parse(text)?;
+        Ok(Listed {
+            name: format!("{:<18}", mode.name),
+            json: json!({ "name": mode.name, "summary": mode.summary, "order": mode.order, "visibility": mode.visibility }),
+            summary: mode.summary,
+        })
+    })
 }
 
 fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
@@ -109,9 +99,16 @@ fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
+/// Writes a copy under another name.
+fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     let target = own_files::path(app, DataKind::Modes, &format!("{name}.toml"), "Set HOME")?;
-    let content = SKELETON.replacen("name = \"collaborative\"", &format!("name = {name:?}"), 1);
+    let original = app.data.named(DataKind::Modes, "mode", from)?;
+    let mut document: toml_edit::DocumentMut = original
+        .content
+        .parse()
+        .map_err(|error| Failure::other(format!("{}: {error}", original.file())))?;
+    document["name"] = toml_edit::value(name);
+    let content = document.to_string();
     // Checks the name with the rules for files.
     Mode::parse(&Text {
         name: format!("{name}.toml"),
@@ -122,7 +119,7 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
     own_files::check_is_new(&target, "edit it, or choose another name")?;
     own_files::write(&target, &content)?;
     output::note(&format!(
-        "Created {} as a copy of 'collaborative'. Edit it, then use it with `roundtable debate \"…\" --mode {name}`.",
+        "Created {} as a copy of '{from}'. Edit it, then use it with `roundtable debate \"…\" --mode {name}`.",
         target.display()
     ));
     Ok(())

@@ -101,6 +101,13 @@ pub(crate) fn stream(text: &str) {
     let _ = out.flush();
 }
 
+/// Calls the user back to the terminal.
+pub(crate) fn bell() {
+    if stderr_is_terminal() {
+        stream("\u{7}");
+    }
+}
+
 pub(crate) fn error(message: &str) {
     note(&format!("{} {message}", painted(BAD, "error:")));
 }

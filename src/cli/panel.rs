@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use roundtable_engine::protocols::Panel;
 use roundtable_engine::protocols::panel::Input;
 
-use super::args::{DebateArgs, price};
+use super::args::{DebateArgs, FollowUpArgs, price};
 use super::casts;
 use super::input::read_text;
 use super::run::start;
@@ -13,7 +13,7 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Have several models answer blind, rank each other's answers, and get the combined answer
+/// Have several models answer blind and rank each other
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable panel \"Which database fits an event log of 10 TB?\" --seat first=anthropic:claude-sonnet-4-5 --seat second=openai:gpt-5.1\n  roundtable panel question.md --full --json\n\nThe seats are first, second, third, fourth and chair. If all blind answers agree and are sure, the panel stops there; --full\nranks them all the same."
@@ -31,6 +31,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "panel", value_name = "NAME|FILE")]
     cast: String,
     #[command(flatten)]
+    follow_up: FollowUpArgs,
+    #[command(flatten)]
     debate: DebateArgs,
 }
 
@@ -43,6 +45,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let question = read_text(&args.question, "panel")?;
     let spec = DebateSpec {
         cast: Some(casts::choice(&args.cast)?),
+        parent: args.follow_up.parent(app).await?,
         ..DebateSpec::new(&Panel, question, &input)
     };
     start(app, spec, &args.debate).await

@@ -8,24 +8,34 @@ use roundtable_core::forecast::{
     cross_fit, live,
 };
 use roundtable_core::statistics::Interval;
+use roundtable_engine::protocols::forecast::Scored;
 use roundtable_engine::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 use serde::Serialize;
 
 use super::display::summary;
-use super::{input, output};
+use super::{input, output, pool_history};
+use crate::app_context::AppContext;
 use crate::clock;
 use crate::failure::Failure;
 use crate::format::{counted, grouped};
-use crate::recorded_forecasts;
+use crate::pool_export;
+use crate::recorded_forecasts::{self, RecordedForecasts};
 
 /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  zcat forecasts.csv.gz | roundtable pool -\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster\n(questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without\ndates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
+    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  roundtable pool --history\n  roundtable pool --export panels.json\n  zcat forecasts.csv.gz | roundtable pool -\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster\n(questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without\ndates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
 )]
 pub(crate) struct Args {
-    /// CSV file with one forecast per row; `-` is standard input
-    file: PathBuf,
+    /// CSV file with one forecast per row, or a file of --export; `-` is standard input. Without it, the resolved forecasts of
+    /// the store
+    file: Option<PathBuf>,
+    /// List what each outcome changed
+    #[arg(long, conflicts_with_all = ["score_from", "cross_fit"])]
+    history: bool,
+    /// Write the questions with the forecasts of all seats to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    export: Option<PathBuf>,
     /// Score only questions forecast on this day or later; earlier ones are still learned from
     #[arg(long, value_name = "DAY")]
     score_from: Option<String>,
@@ -86,19 +96,66 @@ struct SeatWeight {
 #[derive(Debug, Serialize)]
 struct Pooled {
     question_id: String,
+    /// Of yes, for questions with two outcomes of a table.
     probability: f64,
     mean: f64,
     log_odds_mean: f64,
+    /// Of every outcome.
+    probabilities: Vec<f64>,
     outcome: usize,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let text = if args.file == Path::new("-") {
-        input::read_stdin()?
+/// Pools the questions of a file, without a configuration; `None` if no file is given.
+pub(crate) fn run_with_file(args: &Args) -> Option<Result<ExitCode, Failure>> {
+    let file = args.file.as_deref()?;
+    let text = if file == Path::new("-") {
+        input::read_stdin()
     } else {
-        input::read_file(&args.file)?
+        input::read_file(file)
     };
-    let output = evaluate(args, &text)?;
+    let table = text.and_then(|text| {
+        if pool_export::is_export(&text) {
+            pool_export::parse(&text)
+        } else {
+            recorded_forecasts::parse(&text)
+        }
+    });
+    Some(table.and_then(|table| run_on(args, table)))
+}
+
+/// Pools the resolved forecasts of the store.
+pub(crate) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
+    let scored = app.forecasts.scored(&store, None, clock::now()).await?;
+    store.close().await;
+    let questions: Vec<Question> = scored.iter().filter_map(Scored::question).collect();
+    if questions.is_empty() {
+        output::note(
+            "No forecast has been scored yet. Record an outcome with `roundtable resolve ID OUTCOME`, or pass a file.",
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let table = RecordedForecasts {
+        questions,
+        has_dates: true,
+    };
+    run_on(args, table)
+}
+
+fn run_on(args: &Args, table: RecordedForecasts) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.export {
+        output::write_to(Some(path), &pool_export::to_json(&table.questions)?)?;
+    }
+    if args.history {
+        let learned = pool_history::learned(&table.questions)?;
+        if args.json {
+            output::json(&learned)?;
+        } else {
+            summary::print_report(&pool_history::report(&learned));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = evaluate(args, table)?;
     if args.json {
         output::json(&output)?;
     } else {
@@ -107,8 +164,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn evaluate(args: &Args, text: &str) -> Result<Output, Failure> {
-    let mut table = recorded_forecasts::parse(text)?;
+fn evaluate(args: &Args, mut table: RecordedForecasts) -> Result<Output, Failure> {
     if args.no_group {
         let forecasts = table
             .questions
@@ -190,6 +246,7 @@ fn pooled(result: &PoolResult, questions: &[Question]) -> Pooled {
         probability: yes(result.learned.values()),
         mean: yes(result.mean.values()),
         log_odds_mean: yes(result.log_odds_mean.values()),
+        probabilities: result.learned.values().to_vec(),
         outcome: question.outcome,
     }
 }

@@ -114,13 +114,18 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 tracked: new_events,
                 assessment: Some(assessment),
             };
-            match &case.row {
-                Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await?,
-                None => store.learn(plan).await?,
+            let learning = async {
+                match &case.row {
+                    Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await,
+                    None => store.learn(plan).await,
+                }
             };
-            let subject = &post_mortem.record.session_id;
-            let detail = Some("post-mortem".to_owned());
-            audit::record(app, &store, "learning-changed", subject, detail).await;
+            let action = audit::Action {
+                name: "learning-changed",
+                subject: &post_mortem.record.session_id,
+                detail: Some("post-mortem".to_owned()),
+            };
+            audit::recorded(app, &store, action, learning).await?;
         }
         let audit = store.audit().await?;
         find_lesson(&audit, &post_mortem.record.session_id, half_life)

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::data::{DataError, DataKind, Origin, Text};
 use roundtable_engine::preset::{Preset, SKELETON};
-use roundtable_engine::protocol::{Context, Conversation, Request};
+use roundtable_engine::protocol::{Conversation, Request};
 use serde_json::{Value, json};
 
-use super::{output, own_files};
+use super::output;
+use super::own_files::{self, Listed};
 use crate::app_context::AppContext;
-use crate::clock;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 
 /// List, show and create presets: a protocol with its cast, models, rules and budget under one name
 #[derive(Debug, clap::Args)]
@@ -63,35 +63,13 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn list(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
-    let mut rows = Vec::new();
-    let mut broken = Vec::new();
-    for text in app.data.all(DataKind::Presets)?.into_values() {
-        match Preset::parse(&text) {
-            Ok(preset) => rows.push((preset, own_files::shown(&text.origin))),
-            Err(error) => broken.push(error),
-        }
-    }
-    if as_json {
-        let all = rows.iter().map(|(preset, origin)| {
-            json!({ "name": preset.name, "summary": preset.summary, "protocol": preset.protocol, "origin": origin })
-        });
-        output::json(&all.collect::<Vec<_>>())?;
-    } else {
-        for (preset, origin) in rows {
-            output::line(&format!(
-                "{}  {} ({origin})",
-                output::painted(output::BOLD, &format!("{:<18}", preset.name)),
-                preset.summary
-            ));
-        }
-    }
-    for error in &broken {
-        output::error(&error.to_string());
-    }
-    Ok(if broken.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        Code::Other.into()
+    own_files::list(app, DataKind::Presets, as_json, |text| {
+        let preset = Preset::parse(text)?;
+        Ok(Listed {
+            name: format!("{:<18}", preset.name),
+            json: json!({ "name": preset.name, "summary": preset.summary, "protocol": preset.protocol }),
+            summary: preset.summary,
+        })
     })
 }
 
@@ -138,15 +116,6 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
         question: "Is this preset valid?".into(),
         ..Conversation::default()
     };
-    let context = Context {
-        data: &app.data,
-        max_question_tokens: app.config.limits.max_question_tokens,
-        now: clock::now(),
-        settings: app.config.settings_of(protocol.name(), &app.environment),
-        history: Vec::new(),
-        learned: None,
-        value: roundtable_engine::round_value::ValueHistory::default(),
-    };
     let valid = protocol.converse(Value::Object(preset.rules.clone()), said);
     let valid = valid.and_then(|(question, rules)| {
         let request = Request {
@@ -155,6 +124,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
             sources: Vec::new(),
             depth: preset.depth,
         };
+        let context = own_files::context(app, protocol);
         protocol.validate(rules, request, context).map(drop)
     });
     match valid.err().and_then(|faults| faults.into_iter().next()) {
@@ -168,9 +138,7 @@ fn checked(app: &AppContext, text: &Text) -> Result<Preset, DataError> {
 
 /// The errors of the user's presets.
 pub(super) fn problems(app: &AppContext) -> Result<Vec<DataError>, DataError> {
-    let all = app.data.all(DataKind::Presets)?;
-    let own = all.values().filter(|text| text.origin != Origin::BuiltIn);
-    Ok(own.filter_map(|text| checked(app, text).err()).collect())
+    own_files::problems(app, DataKind::Presets, |text| checked(app, text))
 }
 
 fn new(app: &AppContext, name: &str) -> Result<(), Failure> {

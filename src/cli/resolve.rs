@@ -66,9 +66,13 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Some(outcome) => format!("outcome '{outcome}'"),
         None => "withdrawn".to_owned(),
     };
-    store.resolve(row.id, resolution, now).await?;
-    let id = row.id.to_string();
-    audit::record(app, &store, "resolution", &id, Some(detail)).await;
+    let action = audit::Action {
+        name: "resolution",
+        subject: &row.id.to_string(),
+        detail: Some(detail),
+    };
+    let resolving = store.resolve(row.id, resolution, now);
+    audit::recorded(app, &store, action, resolving).await?;
     let entries = store.entries(row.id).await?;
     store.close().await;
     let scored = scored(&row.id.to_string(), &entries, now);
@@ -107,7 +111,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 /// By id, or by label in any case.
-fn find_outcome<'a>(given: &str, outcomes: &'a [Outcome]) -> Result<&'a Outcome, Failure> {
+pub(super) fn find_outcome<'a>(
+    given: &str,
+    outcomes: &'a [Outcome],
+) -> Result<&'a Outcome, Failure> {
     let wanted = given.trim().to_lowercase();
     let by_id = outcomes.iter().find(|outcome| outcome.id == given.trim());
     let by_label = || {

@@ -17,7 +17,7 @@ use crate::store::{DebateRow, Store};
 
 use super::args::{Limits, OutputMode};
 use super::audit;
-use super::decision_prompt::{self, UserDecision};
+use super::decision_prompt::UserDecision;
 use super::display;
 use super::output::{self, short_id};
 use super::run::{self, Debate, Person, Terminal};
@@ -26,7 +26,7 @@ use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
-/// Resume a debate that was interrupted, killed, cut short or failed
+/// Resume an unfinished debate
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nThe limits that the debate was started with still hold. A limit given here replaces the debate's own, up to that of the\nconfiguration."
@@ -61,7 +61,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         return show(&store, &row, &args.output).await;
     }
     let setup = lease.setup().clone();
-    let mut terminal = Terminal::new(Person::Watches);
+    let mut terminal = Terminal::new(app, Person::Watches);
     let mut past = store.entries(row.id).await?;
     if !args.output.quiet {
         for note in limits::lowered(requested, app.config.limits.budget()) {
@@ -77,24 +77,27 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             display::show_result(&args.output, &stored)?;
             return Ok(Code::Waiting.into());
         };
-        let detail = format!("choice '{}'", decision.choice);
-        decide(
-            lease.journal().as_ref(),
-            clock::now(),
-            decision.choice,
-            None,
-            decision.note,
-        )
-        .await
-        .map_err(|error| Failure::usage(error.to_string()))?;
-        let id = row.id.to_string();
-        audit::record(app, &store, "decision", &id, Some(detail)).await;
+        let action = audit::Action {
+            name: "decision",
+            subject: &row.id.to_string(),
+            detail: Some(format!("choice '{}'", decision.choice)),
+        };
+        let journal = lease.journal();
+        let deciding = async {
+            let UserDecision { choice, note } = decision;
+            let decided = decide(journal.as_ref(), clock::now(), choice, None, note).await;
+            decided.map_err(|error| Failure::usage(error.to_string()))
+        };
+        audit::recorded(app, &store, action, deciding).await?;
         past = store.entries(row.id).await?;
     }
     if requested != Budget::default() {
-        store.set_budget(row.id, &budget).await?;
-        let detail = Some(json!(requested).to_string());
-        audit::record(app, &store, "budget-raised", &row.id.to_string(), detail).await;
+        let action = audit::Action {
+            name: "budget-raised",
+            subject: &row.id.to_string(),
+            detail: Some(json!(requested).to_string()),
+        };
+        audit::recorded(app, &store, action, store.set_budget(row.id, &budget)).await?;
     }
     if !args.output.quiet
         && let Some(note) = retried(&past)
@@ -187,7 +190,7 @@ async fn decision_on(query: &Query, args: &Args, terminal: &mut Terminal) -> Opt
     match &args.decide {
         Some(choice) => Some(from_command_line(choice)),
         None if is_pause => Some(from_command_line(CONTINUE)),
-        None if can_ask => decision_prompt::ask(query, terminal.lines()).await,
+        None if can_ask => terminal.ask(query).await,
         None => None,
     }
 }

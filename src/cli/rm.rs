@@ -39,8 +39,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         return Ok(ExitCode::SUCCESS);
     }
     for row in &rows {
-        store.delete(row.id).await?;
-        audit::record(app, &store, "debate-deleted", &row.id.to_string(), None).await;
+        let action = audit::Action {
+            name: "debate-deleted",
+            subject: &row.id.to_string(),
+            detail: None,
+        };
+        audit::recorded(app, &store, action, store.delete(row.id)).await?;
     }
     store.close().await;
     output::note(&format!("Deleted {}.", counted(rows.len(), "debate")));

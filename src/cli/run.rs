@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use roundtable_engine::event::{Entry, Setup, State};
+use roundtable_engine::event::{Entry, Query, Setup, State};
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::AnyProtocol;
@@ -13,6 +14,7 @@ use roundtable_engine::protocols;
 use roundtable_engine::table::{Halt, Table};
 use roundtable_engine::transcript::Transcript;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -24,10 +26,10 @@ use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{Lease, Store};
 
 use super::args::{DebateArgs, OutputMode};
-use super::decision_prompt;
+use super::decision_prompt::{self, UserDecision};
 use super::display::Display;
 use super::output;
-use super::stdin_lines::{StdinLines, is_interactive};
+use super::stdin_lines::{KeyMode, StdinLines, Typed, is_interactive};
 use super::stored_debate::{RecordingJournal, StoredDebate};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
@@ -67,7 +69,11 @@ pub(crate) async fn start_with(
     }
     let store = app.store().await?;
     let debate = create(app, &store, spec, args).await?;
-    run(app, &store, debate, &args.output, Terminal::new(person)).await
+    let mut terminal = Terminal::new(app, person);
+    if args.allow_secrets {
+        terminal.sends_secrets = Secrets::Sent;
+    }
+    run(app, &store, debate, &args.output, terminal).await
 }
 
 /// Prints what these debates would use. Nothing is started.
@@ -79,7 +85,10 @@ pub(crate) async fn print_estimates(
     let store = app.store().await?;
     let mut estimates = Vec::new();
     for spec in specs {
-        let spec = args.apply(app, spec)?;
+        let spec = DebateSpec {
+            is_estimate: true,
+            ..args.apply(app, spec)?
+        };
         let prepared = setup::prepare(app, &store, spec, &args.output.progress_sink()).await?;
         estimates.extend(DebateEstimate::of(&prepared));
     }
@@ -155,13 +164,14 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, Failure> {
     let id = debate.lease.id();
     let mut budget = debate.prepared.budget;
+    let started = Instant::now();
     let saved = |_: &Failure| print_saved(id);
     let played = play_with(app, debate, mode, &mut terminal).await;
     let (mut display, mut stored) = played.inspect_err(saved)?;
     while let Some(query) = &stored.transcript.waiting_for
         && mode.may_ask()
         && is_interactive()
-        && let Some(decision) = decision_prompt::ask(query, terminal.lines()).await
+        && let Some(decision) = terminal.ask(query).await
     {
         let debate = decision_prompt::apply(app, store, id, decision, mode).await?;
         budget = debate.prepared.budget;
@@ -170,6 +180,12 @@ pub(crate) async fn run(
     }
     // The answer is shown before the store is closed, which may take a moment.
     let shown = display.show_result(&stored, budget, app.config.limits.budget());
+    if mode.may_ask()
+        && let Some(after) = app.config.bell_after
+        && started.elapsed() >= after
+    {
+        output::bell();
+    }
     store.close().await;
     shown?;
     // Otherwise the summary has the reason.
@@ -187,7 +203,7 @@ pub(crate) async fn play(
     mode: &OutputMode,
 ) -> Result<(Display, StoredDebate), Failure> {
     let id = debate.lease.id();
-    let mut terminal = Terminal::new(Person::Watches);
+    let mut terminal = Terminal::new(app, Person::Watches);
     let played = play_with(app, debate, mode, &mut terminal).await;
     played.inspect_err(|_| print_saved(id))
 }
@@ -203,18 +219,54 @@ fn print_saved(id: Uuid) {
 pub(crate) struct Terminal {
     person: Person,
     lines: Option<StdinLines>,
+    sends_secrets: Secrets,
+}
+
+/// Whether typed words with likely secrets go to the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Refused,
+    Sent,
+}
+
+/// Typed words were left out.
+fn not_sent(found: &Failure) -> String {
+    format!(
+        "Not sent: {}. Type it without that, or start the debate with --allow-secrets.",
+        found.message()
+    )
 }
 
 impl Terminal {
-    pub(crate) fn new(person: Person) -> Self {
+    pub(crate) fn new(app: &AppContext, person: Person) -> Self {
         Self {
             person,
             lines: (person == Person::Speaks).then(StdinLines::start),
+            sends_secrets: if app.config.limits.allow_secrets {
+                Secrets::Sent
+            } else {
+                Secrets::Refused
+            },
         }
     }
 
-    pub(super) fn lines(&mut self) -> &mut StdinLines {
+    fn lines(&mut self) -> &mut StdinLines {
         self.lines.get_or_insert_with(StdinLines::start)
+    }
+
+    /// Asks for a decision; `None` if there is none yet. The reason goes to the models like any other words.
+    pub(super) async fn ask(&mut self, query: &Query) -> Option<UserDecision> {
+        let is_guarded = self.sends_secrets == Secrets::Refused;
+        let decision = decision_prompt::ask(query, self.lines()).await?;
+        let note = decision.note.as_deref().unwrap_or_default();
+        if is_guarded && let Err(found) = setup::secrets::check_words("/note", note) {
+            output::note(&not_sent(&found));
+            return Some(UserDecision {
+                note: None,
+                ..decision
+            });
+        }
+        Some(decision)
     }
 }
 
@@ -242,6 +294,7 @@ async fn play_with(
     let (table, protocol) =
         setup::open_table(app, debate.prepared, journal.clone(), cancel.clone()).await?;
     let lost = debate.lease.lost();
+    let _keys = display.has_input_line().then(KeyMode::start);
     let played = tokio::select! {
         biased;
         () = lost.cancelled() => Err(Failure::other(
@@ -263,7 +316,8 @@ async fn watch(
     display: &mut Display,
     terminal: &mut Terminal,
 ) -> Result<(), Failure> {
-    let mut speaking = std::pin::pin!(forward_input(table, terminal));
+    let (drafts, mut drafted) = unbounded_channel();
+    let mut speaking = std::pin::pin!(forward_input(table, terminal, drafts));
     let mut notices = table.listen();
     let play = protocols::play_unless(table, protocol, || cancel.is_cancelled());
     tokio::pin!(play);
@@ -279,6 +333,7 @@ async fn watch(
                 Err(RecvError::Closed) => break play.await,
             },
             Some(()) = interrupted.next() => cancel.cancel(),
+            Some(draft) = drafted.recv() => display.set_draft(draft),
             error = &mut speaking => return Err(Halt::from(error).into()),
             end = &mut play => break end,
         }
@@ -297,13 +352,31 @@ async fn watch(
     }
 }
 
-/// Forwards typed lines to the seats while the debate runs. Returns only if that fails.
-async fn forward_input(table: &Table, terminal: &mut Terminal) -> JournalError {
+/// Forwards typed lines to the seats while the debate runs, and the line so far to the display. Returns only if that fails.
+async fn forward_input(
+    table: &Table,
+    terminal: &mut Terminal,
+    drafts: UnboundedSender<String>,
+) -> JournalError {
     if terminal.person == Person::Speaks {
-        while let Some(words) = terminal.lines().next().await {
-            if !words.is_empty()
-                && let Err(error) = table.say(words, None).await
+        while let Some(typed) = terminal.lines().typed().await {
+            let (draft, words) = match typed {
+                Typed::Draft(draft) => (draft, String::new()),
+                Typed::Line(words) => (String::new(), words),
+            };
+            // The display is there as long as the debate runs.
+            let _ = drafts.send(draft);
+            if words.is_empty() {
+                continue;
+            }
+            if terminal.sends_secrets == Secrets::Refused
+                && setup::secrets::are_sent(&table.setup().seats, [])
+                && let Err(found) = setup::secrets::check_words("/text", &words)
             {
+                output::note(&not_sent(&found));
+                continue;
+            }
+            if let Err(error) = table.say(words, None).await {
                 return error;
             }
         }

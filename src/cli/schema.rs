@@ -7,6 +7,7 @@ use roundtable_engine::protocols;
 
 use super::judge::ranking;
 use super::output;
+use crate::bench;
 use crate::failure::Failure;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable schema councils > councils.schema.json")]
 pub(crate) struct Args {
-    /// The protocol: dialectic (ask), councils (judge), forecast, modes (debate) or panel; ranking for judge --rank
+    /// The protocol: dialectic (ask), councils (judge), forecast, modes (debate) or panel; ranking for judge --rank; bench
     name: String,
 }
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let published = protocols::ALL
         .iter()
         .filter_map(|protocol| Some((protocol.name(), protocol.record_schema()?)));
-    let published = published.chain([("ranking", ranking::schema())]);
+    let published = published.chain([("ranking", ranking::schema()), ("bench", bench::schema())]);
     let published: Vec<(&str, Value)> = published.collect();
     let found = published.iter().find(|(name, _)| *name == args.name);
     if let Some((_, schema)) = found {

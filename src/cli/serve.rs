@@ -103,6 +103,7 @@ pub(super) fn session_timeouts(config: &Server) -> SessionTimeouts {
 
 pub(crate) async fn run(mut app: AppContext, args: Args) -> Result<ExitCode, Failure> {
     app.local.admission = Admission::for_clients(&app.config);
+    app.models.hide_addresses();
     let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let config = &app.config.server;
     let options = Options {

@@ -4,15 +4,18 @@ use std::process::ExitCode;
 
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
+use roundtable_engine::table::left_alone;
+use unicode_width::UnicodeWidthStr;
 
 use super::decision_prompt;
-use super::display::card::{AnswerPart, card};
+use super::display::card::{Detail, card};
 use super::display::{argument, summary};
-use super::output::{self, BOLD, painted, short_id};
+use super::output::{self, BOLD, QUIET, painted, short_id};
 use super::pager;
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::store::Thread;
 
 /// Show a debate: the verdict, the rounds or everything
 #[derive(Debug, clap::Args)]
@@ -43,6 +46,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let stored = StoredDebate::load(&store, &row).await?;
+    let thread = store.thread(&row, None).await?;
     store.close().await;
     if args.json {
         output::json(&stored.record())?;
@@ -55,6 +59,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     } else {
         verdict(&stored)
     };
+    text.extend(left_to_others(&stored));
+    text.extend(thread_lines(&stored, &thread));
     text.extend(next(&stored));
     pager::print(&format!("{}\n", text.join("\n")))?;
     Ok(ExitCode::SUCCESS)
@@ -63,27 +69,29 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 /// With the answer in full.
 fn verdict(stored: &StoredDebate) -> Vec<String> {
     match &stored.report.answer {
-        Some(answer) => card_of(stored, AnswerPart::Whole(&output::rendered_answer(answer))),
-        None => card_of(stored, AnswerPart::Short),
+        Some(answer) => card_of(stored, Detail::Whole(&output::rendered_answer(answer))),
+        None => card_of(stored, Detail::Rows),
     }
 }
 
 fn rounds(stored: &StoredDebate) -> Vec<String> {
-    let mut lines = card_of(stored, AnswerPart::Short);
+    let mut lines = card_of(stored, Detail::Rows);
     lines.push(String::new());
     let width = output::width().min(100);
     lines.extend(argument::lines(&stored.transcript, width));
     lines
 }
 
-fn card_of(stored: &StoredDebate, part: AnswerPart<'_>) -> Vec<String> {
+/// Wrapped on a terminal; elsewhere a row is a line, for programs that search it.
+fn card_of(stored: &StoredDebate, detail: Detail<'_>) -> Vec<String> {
     let transcript = &stored.transcript;
     let Some(verdict) = &stored.report.verdict else {
         return Vec::new();
     };
     let title = protocols::title(&transcript.protocol);
     let width = output::width().min(100);
-    card(verdict, &transcript.question, &title, part, width)
+    let layout = (width, output::stdout_is_terminal());
+    card(verdict, &transcript.question, &title, detail, layout)
 }
 
 fn record(stored: &StoredDebate) -> Vec<String> {
@@ -96,6 +104,45 @@ fn record(stored: &StoredDebate) -> Vec<String> {
         lines.push(output::rendered_answer(answer));
     }
     lines.extend(summary::full(stored));
+    lines
+}
+
+/// Which versions of the program could not continue it.
+fn left_to_others(stored: &StoredDebate) -> Vec<String> {
+    let entries = stored.entries();
+    let setup = entries.first().and_then(|entry| entry.event.setup());
+    let started_by = setup.map_or("", |setup| setup.program.as_str());
+    let left = left_alone(entries);
+    left.iter()
+        .map(|left| output::harmless(&left.sentence(started_by)))
+        .collect()
+}
+
+/// The parent and the follow-ups, a line each.
+fn thread_lines(stored: &StoredDebate, thread: &Thread) -> Vec<String> {
+    let width = output::width().min(100);
+    let line = |label: &str, id: &str, question: &str, note: &str| {
+        let label = format!("  {label:<11} {} ", short_id(id));
+        let room = width.saturating_sub(label.width() + note.width());
+        let question = output::short(&output::harmless(question), room);
+        format!("{}{question}{note}", painted(QUIET, &label))
+    };
+    let mut lines = Vec::new();
+    if let Some(parent) = &stored.transcript.parent {
+        let is_there = thread
+            .before
+            .iter()
+            .any(|row| row.id.to_string() == parent.id);
+        let note = if is_there { "" } else { " (deleted)" };
+        lines.push(line("Follows up", &parent.id, &parent.question, note));
+    }
+    for row in &thread.follow_ups {
+        let id = row.id.to_string();
+        lines.push(line("Follow-up", &id, &row.question, ""));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
     lines
 }
 

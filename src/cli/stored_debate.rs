@@ -44,7 +44,7 @@ impl StoredDebate {
                 "debate {id} has not started yet; start it with `roundtable resume {id}`"
             )));
         };
-        if protocols::named(&transcript.protocol).is_none() {
+        if protocols::of_stored(&transcript.protocol).is_none() {
             return Err(Failure::other(format!(
                 "unknown protocol '{}': debate {id} was made by another version of roundtable",
                 transcript.protocol

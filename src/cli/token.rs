@@ -14,7 +14,7 @@ use crate::server::new_token::{self, NewToken};
 use crate::server::tokens;
 use crate::store::{Reach, Scope, TokenError};
 
-use super::{audit, output, token_life};
+use super::{audit, output, token_change, token_life};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -68,6 +68,16 @@ enum Command {
         /// New validity from now on, such as 90d
         #[arg(long, value_name = "TIME", value_parser = lifetime)]
         expires: Option<Duration>,
+    },
+    /// Change the reach and the limits of a token; what is not given stays
+    #[command(
+        after_help = "Examples:\n  roundtable token change ada --max-cost-per-day 5 --models 'openai:*'\n  roundtable token change ada --reach own --max-running none\n\nIt holds for the next request. Debates that run keep their own limits."
+    )]
+    Change {
+        /// Name of the token
+        name: String,
+        #[command(flatten)]
+        changes: token_change::Changes,
     },
     /// List the browsers that are signed in
     #[command(after_help = "Example:\n  roundtable token sessions")]
@@ -215,12 +225,17 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             let grace = grace.unwrap_or_default();
             token_life::rotate(app, &name, grace, expires, args.json).await?;
         }
+        Command::Change { name, changes } => token_change::change(app, &name, changes).await?,
         Command::Sessions => token_life::sessions(app, args.json).await?,
         Command::EndSession { id } => token_life::end_session(app, &id).await?,
         Command::Revoke { name } => {
             let store = app.store().await?;
-            store.revoke_token(&name).await?;
-            audit::record(app, &store, "token-revoked", &name, None).await;
+            let action = audit::Action {
+                name: "token-revoked",
+                subject: &name,
+                detail: None,
+            };
+            audit::recorded(app, &store, action, store.revoke_token(&name)).await?;
             let is_last = store.tokens().await?.is_empty();
             store.close().await;
             output::note(&format!("Revoked token '{name}'."));
@@ -248,9 +263,12 @@ async fn add(
     let mut token = new.row(&secret).map_err(Failure::refused)?;
     token.expires_at = expires.map(|time| token_life::after(token.created_at, time));
     let store = app.store().await?;
-    store.add_token(&token).await?;
-    let detail = Some(new_token::summary(&token));
-    audit::record(app, &store, "token-added", &token.name, detail).await;
+    let action = audit::Action {
+        name: "token-added",
+        subject: &token.name,
+        detail: Some(new_token::summary(&token)),
+    };
+    audit::recorded(app, &store, action, store.add_token(&token)).await?;
     store.close().await;
     if is_given {
         output::note(&format!("Added token '{}'.", token.name));

@@ -75,10 +75,14 @@ pub(super) async fn rotate(
     }
     let expires_at = expires.map(|time| after(now, time)).or(token.expires_at);
     let secret = tokens::make().map_err(|error| Failure::other(error.to_string()))?;
-    store
-        .rotate_token(name, &tokens::hash(&secret), after(now, grace), expires_at)
-        .await?;
-    audit::record(app, &store, "token-rotated", name, None).await;
+    let action = audit::Action {
+        name: "token-rotated",
+        subject: name,
+        detail: None,
+    };
+    let hash = tokens::hash(&secret);
+    let rotating = store.rotate_token(name, &hash, after(now, grace), expires_at);
+    audit::recorded(app, &store, action, rotating).await?;
     store.close().await;
     if as_json {
         return output::json(&json!({
@@ -137,8 +141,12 @@ pub(super) async fn sessions(app: &AppContext, as_json: bool) -> Result<(), Fail
 
 pub(super) async fn end_session(app: &AppContext, id: &str) -> Result<(), Failure> {
     let store = app.store().await?;
-    store.end_session(id).await?;
-    audit::record(app, &store, "session-ended", id, None).await;
+    let action = audit::Action {
+        name: "session-ended",
+        subject: id,
+        detail: None,
+    };
+    audit::recorded(app, &store, action, store.end_session(id)).await?;
     store.close().await;
     output::note(&format!("Ended session {}.", output::harmless(id)));
     Ok(())

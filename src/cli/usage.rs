@@ -1,5 +1,6 @@
 //! Errors in the command line, in plain words.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -30,6 +31,17 @@ const PLAIN: [(&str, &str); 7] = [
 
 /// Commands whose first argument is a question.
 const QUESTIONS: [&str; 4] = ["ask", "debate", "panel", "forecast"];
+
+/// A first argument of several words is a question: `roundtable "Is it good?"` means `roundtable ask "Is it good?"`.
+pub(super) fn with_default_command(mut given: Vec<OsString>) -> Vec<OsString> {
+    let first = given.get(1).and_then(|word| word.to_str());
+    let is_question =
+        |word: &str| !word.starts_with('-') && word.trim().contains(char::is_whitespace);
+    if first.is_some_and(is_question) {
+        given.insert(1, QUESTIONS[0].into());
+    }
+    given
+}
 
 /// Prints help, or the error with its hint, and returns the exit code.
 pub(super) fn report(error: &clap::Error) -> ExitCode {

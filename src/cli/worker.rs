@@ -27,6 +27,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(mut app: AppContext, args: Args) -> Result<ExitCode, Failure> {
     app.local.admission = Admission::for_clients(&app.config);
+    app.models.hide_addresses();
     let options = WorkerOptions {
         concurrency: usize::try_from(args.concurrency).unwrap_or(usize::MAX),
         grace: Duration::from_secs(args.grace),

@@ -31,6 +31,7 @@ impl Config {
                 max_rounds: self.dialectic.max_rounds,
                 early_stop_score: self.dialectic.early_stop_score,
             },
+            "forecast": self.forecast,
             "modes": modes::Settings {
                 algorithm: self.debate.algorithm.clone(),
                 thresholds: self.convergence,

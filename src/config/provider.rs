@@ -13,6 +13,7 @@ use super::document::{Given, Reader, SECONDS, Section};
 use super::environment::{Environment, Secret};
 use super::name::ModelName;
 use super::presets::{Preset, Quirk, presets};
+use super::simulated::{self, Simulation};
 
 /// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,22 +26,25 @@ pub(crate) enum Kind {
     Local,
     /// A program that reads a prompt and prints a reply.
     Command,
+    /// Simulated seats, without a model.
+    Simulated,
 }
 
 impl Kind {
     /// The built-in providers, in the order of C-04, in which discovery prefers them.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Anthropic,
         Self::OpenAi,
         Self::Gemini,
         Self::Ollama,
         Self::Local,
+        Self::Simulated,
     ];
 
     /// The kinds of HTTP providers that a file can name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        named.filter(|kind| *kind != Self::Local)
+        named.filter(|kind| !matches!(kind, Self::Local | Self::Simulated))
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -51,12 +55,19 @@ impl Kind {
             Self::Ollama => "ollama",
             Self::Local => "local",
             Self::Command => "command",
+            Self::Simulated => "simulated",
         }
     }
 
     /// What is known of the service that the format is named after.
     fn preset(self) -> Option<&'static Preset> {
         Preset::named(self.name())
+    }
+
+    /// Whether discovery may pick its models. A program may be billed in another way than its owner expects, and a simulated model
+    /// knows nothing: both are used only if they are named.
+    pub(crate) fn is_found(self) -> bool {
+        !matches!(self, Self::Command | Self::Simulated)
     }
 }
 
@@ -79,8 +90,12 @@ pub(crate) struct Provider {
     pub kind: Kind,
     /// Without a trailing slash; the program of a command provider.
     pub base_url: String,
+    /// Whether messages leave the address out: those of a server are read by its clients.
+    pub hides_address: bool,
     /// Set for [`Kind::Command`].
     pub command: Option<Arc<CommandSpec>>,
+    /// Set for [`Kind::Simulated`].
+    pub simulation: Option<Simulation>,
     pub key: Option<Credential>,
     /// The variables that may hold the key, in order; empty if no key is sent.
     pub key_variables: Vec<String>,
@@ -115,16 +130,26 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
+    /// The address for messages.
+    pub(crate) fn shown_address(&self) -> String {
+        if self.hides_address {
+            format!("the address of [providers.{}]", self.name)
+        } else {
+            self.base_url.clone()
+        }
+    }
+
     /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
         let official = self.kind.preset();
-        let is_hosted = !matches!(self.kind, Kind::Ollama | Kind::Command);
+        let is_hosted = !matches!(self.kind, Kind::Ollama | Kind::Command | Kind::Simulated);
         is_hosted && official.is_some_and(|preset| preset.base_url == self.base_url)
     }
 
     /// Whether it runs on this machine or on the user's network.
     pub(crate) fn is_local(&self) -> bool {
-        matches!(self.kind, Kind::Ollama | Kind::Local) || is_private_host(&self.base_url)
+        matches!(self.kind, Kind::Ollama | Kind::Local | Kind::Simulated)
+            || is_private_host(&self.base_url)
     }
 
     fn built_in(preset: &Preset, environment: &Environment) -> Self {
@@ -137,6 +162,7 @@ impl Provider {
             name: preset.name.clone(),
             kind: preset.kind,
             command: None,
+            simulation: (preset.kind == Kind::Simulated).then(Simulation::default),
             key: key.filter(|_| preset.may_send_key_to(&base_url)),
             needs_key: preset.needs_key(),
             key_variables: preset.api_key_env.clone(),
@@ -150,6 +176,7 @@ impl Provider {
             optional: false,
             base_url_env: preset.base_url_env.clone().filter(|_| base_url.is_empty()),
             base_url,
+            hides_address: false,
             key_header: preset.key_header.clone(),
             query: preset.query.clone(),
             models: preset.models.clone(),
@@ -170,7 +197,9 @@ impl Provider {
             name: name.to_owned(),
             kind: Kind::Command,
             base_url: spec.program.clone(),
+            hides_address: false,
             command: Some(Arc::new(spec)),
+            simulation: None,
             key: None,
             key_variables: Vec::new(),
             needs_key: false,
@@ -294,8 +323,18 @@ fn set_fallbacks(
 ) {
     for (name, given) in fallbacks {
         let mut models = Vec::new();
+        let is_simulated = |name: &str| {
+            let provider = providers.get(name);
+            provider.is_some_and(|provider| provider.kind == Kind::Simulated)
+        };
         for text in &given.value {
             match ModelName::parse(text, reader.provider_names.iter().map(String::as_str)) {
+                Ok(model) if is_simulated(model.provider()) => reader.fault(
+                    given.line,
+                    format!(
+                        "invalid providers.{name}.fallback: {model} is simulated and cannot replace a real model"
+                    ),
+                ),
                 Ok(model) => models.push(model),
                 Err(error) => reader.fault(
                     given.line,
@@ -347,7 +386,7 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
-    if provider.kind != Kind::Command {
+    if !matches!(provider.kind, Kind::Command | Kind::Simulated) {
         section.record(
             "base_url",
             Some(&provider.base_url),
@@ -421,7 +460,7 @@ struct Fields {
     fallback: Option<Given<Vec<String>>>,
 }
 
-const KINDS: &str = r#""openai", "anthropic", "gemini", "ollama" or "command""#;
+const KINDS: &str = r#""openai", "anthropic", "gemini", "ollama", "command" or "simulated""#;
 
 impl Fields {
     fn read(section: &mut Section<'_, '_>) -> Self {
@@ -565,6 +604,10 @@ fn read_one(
     if section.is_text("kind", Kind::Command.name()) {
         return read_command(section, name, line);
     }
+    let is_preset = section.is_absent("kind") && name == Kind::Simulated.name();
+    if is_preset || section.is_text("kind", Kind::Simulated.name()) {
+        return read_simulated(section, name, line);
+    }
     let fields = Fields::read(&mut section);
     let kind = fields.kind.as_ref().map(|given| given.value);
     let provider = kind
@@ -600,6 +643,37 @@ fn read_command(
     }
     section.finish();
     Some((provider?, fields.fallback))
+}
+
+/// A simulated provider has no address, no key and no fallback: it does not fail.
+fn read_simulated(
+    mut section: Section<'_, '_>,
+    name: &str,
+    line: usize,
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
+    if Preset::named(name).is_some_and(|preset| preset.kind != Kind::Simulated) {
+        let message = format!(
+            "[providers.{name}] cannot be simulated: it is the name of a real provider. Choose another name"
+        );
+        section.fault(line, message);
+        return None;
+    }
+    let fields = Fields {
+        kind: section.read("kind", |_| Ok(Kind::Simulated)),
+        max_concurrent: section.whole("max_concurrent", 1..=1024),
+        ..Fields::default()
+    };
+    let simulation = simulated::read(&mut section);
+    let provider = fields.provider(name, Kind::Simulated, section.reader.environment);
+    let provider = provider.map(|provider| Provider {
+        simulation: Some(simulation),
+        ..provider
+    });
+    if let Some(provider) = &provider {
+        record(&mut section, provider, &fields);
+    }
+    section.finish();
+    Some((provider?, None))
 }
 
 fn fallback(item: &toml_edit::Item) -> Result<Vec<String>, String> {

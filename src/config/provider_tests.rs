@@ -43,3 +43,47 @@ fn c03_a_vendors_key_goes_to_no_other_host() {
         assert_eq!(key(&named), sent, "{other}");
     }
 }
+
+/// B-17: settings of simulated seats are checked like all others, and simulated models never stand in for real ones.
+#[test]
+fn b17_settings_of_simulated_providers_are_checked() {
+    let environment = Environment::default();
+    let parse = |text: &str| super::super::Config::parse(text, None, &environment);
+    let config =
+        parse("[providers.weak]\nkind = \"simulated\"\naccuracy = 0.3\nlatency_ms = 0\n").unwrap();
+    let provider = &config.providers["weak"];
+    assert_eq!(provider.kind, Kind::Simulated);
+    assert!((provider.simulation.unwrap().accuracy - 0.3).abs() < 1e-12);
+    assert!(config.providers["simulated"].simulation.is_some());
+    assert!(
+        parse("[providers.simulated]\nseed = 4\n")
+            .unwrap()
+            .providers["simulated"]
+            .configured
+    );
+    for (text, message) in [
+        (
+            "[providers.weak]\nkind = \"simulated\"\naccuracy = 1.5\n",
+            "expected a number from 0.02 to 0.98",
+        ),
+        (
+            "[providers.weak]\nkind = \"simulated\"\nlatency_ms = -1\n",
+            "expected a whole number from 0 to 600000",
+        ),
+        (
+            "[providers.weak]\nkind = \"simulated\"\nbase_url = \"http://127.0.0.1:9\"\n",
+            "base_url",
+        ),
+        (
+            "[providers.openai]\nkind = \"simulated\"\n",
+            "it is the name of a real provider",
+        ),
+        (
+            "[providers.lab]\nkind = \"openai\"\nfallback = [\"simulated:x\"]\n",
+            "simulated:x is simulated and cannot replace a real model",
+        ),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+}

@@ -8,6 +8,7 @@ use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use roundtable_engine::cast::dealing::Diversity;
 use roundtable_engine::data::is_name;
+use roundtable_engine::protocols::forecast;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
@@ -17,6 +18,9 @@ use super::{
     Mcp, Network, Retry, Seating, Server, Tiers, is_secure_url, provider,
 };
 use crate::store::Address;
+
+/// Who waits longer than this has probably turned to something else.
+const BELL_AFTER_S: f64 = 30.0;
 
 pub(super) fn read(
     text: &str,
@@ -93,6 +97,12 @@ fn read_table(
         }
     });
     let convergence = root.section("convergence", convergence);
+    let forecast = root.section("forecast", |section| {
+        let default = forecast::Settings::default().max_prompt_tokens;
+        forecast::Settings {
+            max_prompt_tokens: section.whole_or("max_prompt_tokens", 600..=100_000, default),
+        }
+    });
     let data = root.section("data", |section| {
         let folders = section.reader.environment.folders.as_ref();
         let default = folders.map(|folders| folders.data.clone());
@@ -109,6 +119,10 @@ fn read_table(
         Mcp {
             wait: Duration::from_secs_f64(section.number_or("wait_s", 0.0..=600.0, wait)),
         }
+    });
+    let bell_after = root.section("terminal", |section| {
+        let after = section.number_or("bell_after_s", 0.0..=86_400.0, BELL_AFTER_S);
+        (after > 0.0).then(|| Duration::from_secs_f64(after))
     });
     let release_feed = root.section("update", release_feed);
     root.finish();
@@ -131,11 +145,13 @@ fn read_table(
         learning,
         debate,
         convergence,
+        forecast,
         data,
         local,
         seating,
         server,
         mcp,
+        bell_after,
         release_feed,
         settings: reader.settings,
     })

@@ -81,39 +81,23 @@ fn merged(users: Config, found: Config, present: &[String]) -> Config {
         };
         other.filter(replaces).unwrap_or(own).clone()
     });
-    Config {
+    let mut merged = Config {
         source: found.source,
         is_from_working_dir: true,
         is_trusted: false,
         settings: settings.collect(),
-        tiers: if has("tiers") {
-            found.tiers
-        } else {
-            users.tiers
-        },
-        dialectic: if has("dialectic") {
-            found.dialectic
-        } else {
-            users.dialectic
-        },
-        debate: if has("debate") {
-            found.debate
-        } else {
-            users.debate
-        },
-        learning: if has("learning") {
-            found.learning
-        } else {
-            users.learning
-        },
-        convergence: if has("convergence") {
-            found.convergence
-        } else {
-            users.convergence
-        },
         limits,
         ..users
+    };
+    macro_rules! replace {
+        ($($section:ident),+) => {
+            $(if has(stringify!($section)) {
+                merged.$section = found.$section;
+            })+
+        };
     }
+    replace!(tiers, dialectic, debate, learning, convergence);
+    merged
 }
 
 fn lowered(own: &Limits, other: &Limits) -> Limits {

@@ -27,6 +27,8 @@ pub(crate) struct Local {
     pub admission: Admission,
     models: Arc<OpenedModels<Timed<LocalModel>>>,
     embedder: Arc<LazyEmbedder>,
+    /// Held while the embedder is fetched, so that debates wait for the download that a server begins at its start.
+    embedder_turn: tokio::sync::Mutex<()>,
     settings: Settings,
     own_file: Option<PathBuf>,
     /// Without the user's own file. `None` if the user has no home folder.
@@ -56,6 +58,7 @@ impl Local {
             admission: Admission::Any,
             models: Arc::default(),
             embedder: Arc::default(),
+            embedder_turn: tokio::sync::Mutex::default(),
             settings,
             own_file: config.local.weights.clone(),
             locations: places::locations(environment),
@@ -132,7 +135,26 @@ impl Local {
     }
 
     pub(crate) async fn ready_embedder(&self, report: Report) -> Result<(), NotReady> {
-        let file = fetch(vec![&EMBEDDER], self.locations()?, None, report).await?;
+        // Like a model that the program chooses: on a server no request downloads it.
+        let requested = Requested {
+            admission: self.admission.clone(),
+            name: "auto".to_owned(),
+        };
+        self.open_embedder(Some(requested), report).await
+    }
+
+    /// Downloads the embedder if necessary, on a server too.
+    pub(crate) async fn fetch_embedder(&self, report: Report) -> Result<(), NotReady> {
+        self.open_embedder(None, report).await
+    }
+
+    async fn open_embedder(
+        &self,
+        requested: Option<Requested>,
+        report: Report,
+    ) -> Result<(), NotReady> {
+        let _turn = self.embedder_turn.lock().await;
+        let file = fetch(vec![&EMBEDDER], self.locations()?, requested, report).await?;
         self.embedder
             .0
             .get_or_init(|| LocalEmbedder::open(file.path));

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use roundtable_core::hex;
 use roundtable_engine::depth::Depth;
+use roundtable_engine::protocol::{AnyProtocol, Conversation, excess_tokens};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::tools::{DebateTool, Entry};
+use crate::format::one_line;
 use crate::server::requests::{self, BudgetRequest, NewDebate};
 
 /// A call of a tool that starts a debate.
@@ -19,6 +21,9 @@ pub(super) struct DebateCall {
     pub(super) wait: Option<Duration>,
     /// Sources that are addresses; their texts are added to the request.
     pub(super) links: Vec<Link>,
+    /// Whether only the estimate is wanted.
+    pub(super) is_estimate: bool,
+    protocol: &'static dyn AnyProtocol,
 }
 
 /// A source by its address.
@@ -90,6 +95,7 @@ impl DebateCall {
     /// For arguments that [`check`] has accepted.
     pub(super) fn new(tool: &DebateTool, mut arguments: Map<String, Value>) -> Self {
         let wait = arguments.remove("wait_seconds");
+        let is_estimate = arguments.remove("estimate") == Some(Value::Bool(true));
         let fingerprint = fingerprint(tool.name, &arguments);
         let mut rules = Map::new();
         for name in tool.input {
@@ -134,7 +140,51 @@ impl DebateCall {
             fingerprint,
             wait: duration(wait.and_then(|wait| wait.as_f64())),
             links,
+            is_estimate,
+            protocol: tool.protocol,
         }
+    }
+
+    /// For a protocol whose seats search no sources: every seat reads them whole, quoted after the question, so they have the limit of
+    /// a question.
+    pub(super) fn quote_sources(&mut self, limit: u64) -> Result<(), String> {
+        if self.protocol.needs().sources || self.request.sources.is_empty() {
+            return Ok(());
+        }
+        let sources = std::mem::take(&mut self.request.sources);
+        let quotes = sources.iter().map(|source| {
+            let lines: Vec<String> = source
+                .text
+                .trim()
+                .lines()
+                .map(|line| format!("> {line}"))
+                .collect();
+            format!("{}:\n\n{}", one_line(&source.name), lines.join("\n"))
+        });
+        let quotes = quotes.collect::<Vec<_>>().join("\n\n");
+        if let Some(count) = excess_tokens(&quotes, limit) {
+            return Err(format!(
+                "the sources have {count} tokens; the limit is {limit}, because every seat reads them whole. Shorten them, or call \
+                 `debate`, whose seats search their sources"
+            ));
+        }
+        let said = Conversation {
+            question: std::mem::take(&mut self.request.question),
+            context: Some(format!("Sources, quoted:\n\n{quotes}")),
+            images: Vec::new(),
+        };
+        let rules = Value::Object(std::mem::take(&mut self.request.rules));
+        let conversed = self.protocol.converse(rules, said);
+        let (question, rules) = conversed.map_err(|faults| {
+            let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+            faults.join("; ")
+        })?;
+        self.request.question = question;
+        if let Value::Object(rules) = rules {
+            let given = rules.into_iter().filter(|(_, value)| !value.is_null());
+            self.request.rules = given.collect();
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The result of a tool call: the same fields for every tool, and a text of at most 600 words.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -18,6 +19,7 @@ use super::progress::Progress;
 use super::tools::{DEBATES, simplify};
 use crate::clock;
 use crate::format::{one_line, short};
+use crate::setup::estimate::DebateEstimate;
 use crate::store::DebateRow;
 
 /// The longest parts of the text of a result. Together they stay below 600 words.
@@ -37,7 +39,7 @@ const MAX_LISTED_CHARS: usize = 120;
 pub(super) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
-    /// complete, partial, running, queued, waiting (for a decision), failed, cancelled, interrupted; found for a search
+    /// complete, partial, running, queued, waiting (for a decision), failed, cancelled, interrupted; found, estimated
     state: String,
     /// Markdown
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +77,9 @@ pub(super) struct Outcome {
     /// The call that gets the result
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextCall>,
+    /// Low and high of calls, tokens, seconds, and cost_usd if the prices are known
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    estimate: BTreeMap<&'static str, [f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     debates: Vec<Listed>,
 }
@@ -167,6 +172,29 @@ impl Outcome {
         let why: Vec<String> = verdict.ending.into_iter().chain(failures).collect();
         if self.note.is_none() && !why.is_empty() {
             self.note = Some(items(why).join("; "));
+        }
+    }
+
+    /// For a call that only asks for the estimate.
+    pub(super) fn estimated(debate: &DebateEstimate) -> Self {
+        let ranges = &debate.estimate.ranges;
+        let parts = [
+            ("calls", Some(ranges.calls)),
+            ("tokens", Some(ranges.tokens)),
+            ("cost_usd", ranges.cost),
+            ("seconds", Some(ranges.seconds)),
+        ];
+        let known = parts
+            .into_iter()
+            .filter_map(|(part, range)| range.map(|range| (part, [range.low, range.high])));
+        Self {
+            state: "estimated".to_owned(),
+            note: Some(format!(
+                "{} ({}); nothing was started",
+                debate.text, debate.basis
+            )),
+            estimate: known.collect(),
+            ..Self::default()
         }
     }
 

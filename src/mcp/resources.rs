@@ -72,7 +72,7 @@ pub(super) async fn text_of(
         None => (path, Format::Md, "text/markdown"),
     };
     let row = operations.find(id).await?;
-    operations.know(row.id);
+    operations.know(row.id).await?;
     let entries = operations.entries(row.id).await?;
     let text = off_runtime(move || export::render(format, &row, &entries)).await?;
     let text = text.map_err(|error| Problem::not_found(&error.to_string()))?;

@@ -13,8 +13,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use roundtable_engine::event::State;
+use roundtable_engine::protocols;
 use roundtable_engine::table::open_question;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -30,6 +31,7 @@ use super::tools::{self, DebateTool};
 use super::waiting::{self, Client, Waited};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::server::off_runtime;
 use crate::server::operations::{Attended, Operations};
 use crate::server::problem::Problem;
 use crate::server::requests::{GivenSource, NewDebate};
@@ -147,14 +149,19 @@ impl McpServer {
     async fn debate(&self, mut call: DebateCall, client: &Client) -> Called {
         let operations = self.operations().await?;
         operations.require(Scope::Run)?;
-        for Link { name, uri } in call.links {
+        for Link { name, uri } in std::mem::take(&mut call.links) {
             let (text, _) = resources::text_of(&operations, &uri).await?;
             call.request.sources.push(GivenSource { name, text });
+        }
+        call.quote_sources(operations.max_question_tokens())?;
+        if call.is_estimate {
+            let estimate = operations.estimate(call.request).await?;
+            return Ok(Outcome::estimated(&estimate).result().into());
         }
         let attended = operations.start(call.request, call.fingerprint).await?;
         if client.takes_tasks {
             let row = operations.find(&attended.id.to_string()).await?;
-            attended.hand_over();
+            attended.hand_over().await?;
             return Ok(tasks::created(&row).into());
         }
         self.attend(&operations, attended, call.wait, client).await
@@ -175,7 +182,7 @@ impl McpServer {
         let remark = attended
             .is_joined
             .then_some("joined the debate that the same request has started");
-        attended.hand_over();
+        attended.hand_over().await?;
         answered(operations, id, remark, client).await
     }
 
@@ -204,7 +211,7 @@ impl McpServer {
             return Ok(Outcome::found(&found).result().into());
         }
         let row = operations.find(call.id()).await?;
-        operations.know(row.id);
+        operations.know(row.id).await?;
         let text = || {
             let text = call.text.clone().filter(|text| !text.trim().is_empty());
             text.ok_or_else(|| ToolError("text is required for this action".to_owned()))
@@ -261,36 +268,21 @@ async fn answered(
     Ok(outcome.result().into())
 }
 
-/// Asks a further question about a debate that has ended, with its question and answer as context.
+/// Asks a further question about a debate that has ended, in a debate of its own.
 async fn follow_up(
     operations: &Operations,
     row: &DebateRow,
     text: &str,
 ) -> Result<Attended, ToolError> {
-    /// The rest of the question belongs to the new one.
-    const MAX_CONTEXT_CHARS: usize = 6_000;
-    let entries = operations.entries(row.id).await?;
-    let answer = roundtable_engine::protocols::report(&entries).answer;
-    let answer = answer.ok_or_else(|| {
-        ToolError("the debate has no answer to ask about; resume it first".to_owned())
-    })?;
-    let cut = |text: &str| text.chars().take(MAX_CONTEXT_CHARS).collect::<String>();
-    let question = format!(
-        "{text}\n\nContext: an earlier debate came to an answer that may be wrong. Its question:\n\"\"\"\n{}\n\"\"\"\nIts \
-         answer:\n\"\"\"\n{}\n\"\"\"",
-        cut(&row.question),
-        cut(&answer)
-    );
-    // Councils judge texts and forecasts need outcomes; a question about them is for a debate with a skeptic.
-    let tools = tools::DEBATE_TOOLS.iter();
-    let same = tools.filter(|tool| tool.subject.0 == "question" && tool.required.is_empty());
-    let same = same.map(|tool| tool.protocol.name());
-    let protocol = same.clone().find(|name| *name == row.protocol);
-    let arguments = serde_json::Map::from_iter([("question".to_owned(), Value::from(&*question))]);
+    let id = row.id.to_string();
+    let arguments = json!({ "question": text, "continue": id });
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
     let fingerprint = arguments::fingerprint("follow_up", &arguments);
+    let protocol = protocols::of_follow_up(&row.protocol);
     let request = NewDebate {
-        question,
-        ..NewDebate::of(protocol.unwrap_or(tools::DEBATE_TOOLS[0].protocol.name()))
+        question: text.to_owned(),
+        parent: Some(id),
+        ..NewDebate::of(protocol.name())
     };
     Ok(operations.start(request, fingerprint).await?)
 }
@@ -309,7 +301,7 @@ pub(super) async fn outcome(operations: &Operations, id: Uuid) -> Result<Outcome
     } else {
         None
     };
-    Ok(Outcome::of(&row, &entries, progress.as_ref()))
+    off_runtime(move || Outcome::of(&row, &entries, progress.as_ref())).await
 }
 
 fn failed(ToolError(message): ToolError) -> CallToolResponse {

@@ -29,7 +29,7 @@ pub(super) fn created(row: &DebateRow) -> CreateTaskResult {
 
 pub(super) async fn get(operations: &Operations, id: &str) -> Result<GetTaskResult, ToolError> {
     let mut row = operations.find(id).await?;
-    operations.know(row.id);
+    operations.know(row.id).await?;
     if row.is_served && row.ended_at.is_none() && operations.take_up(&row).await? {
         row = operations.find(id).await?;
     }

@@ -37,33 +37,44 @@ pub(super) struct DebateTool {
     pub(super) required: &'static [&'static str],
     /// What the casts are for, if an agent may choose one.
     cast: Option<&'static str>,
+    /// What the seats do with sources, if an agent may hand some in.
+    sources: Option<&'static str>,
 }
+
+/// For protocols whose seats search.
+const SEARCHED: &str =
+    "Evidence that the seats search and cite: texts, or reports of earlier debates";
+const READ: &str = "Short evidence that every seat reads: texts, or reports of earlier debates";
 
 pub(super) const DEBATE_TOOLS: [DebateTool; 5] = [
     DebateTool {
         name: "ask",
         title: "Ask with a skeptic",
         description: "Answer a question after a skeptic has attacked the answer for several rounds. Use it when a plausible answer \
-                      may be wrong: a design, a diagnosis, a claim, a plan. One to five minutes.",
+                      may be wrong: a design, a diagnosis, a claim, a plan; give yours as my_answer to have it attacked. One to \
+                      five minutes.",
         protocol: &Dialectic,
         subject: (
             "question",
             "The question with all context it needs: code, constraints, what was tried",
         ),
-        input: &[],
+        input: &["my_answer"],
         required: &[],
         cast: None,
+        sources: Some(READ),
     },
     DebateTool {
         name: "panel",
         title: "Quick second opinion",
         description: "Let several models answer blind, rank each other, and combine the answers. The fastest second opinion; stops \
-                      early if all agree. Use it for questions with a right answer, and first when unsure which tool to use.",
+                      early if all agree. Use it for questions with a right answer, and first when unsure which tool to use. \
+                      my_answer is ranked with the others.",
         protocol: &Panel,
         subject: ("question", "The question with all context it needs"),
         input: &["my_answer"],
         required: &[],
         cast: None,
+        sources: Some(READ),
     },
     DebateTool {
         name: "debate",
@@ -78,6 +89,7 @@ pub(super) const DEBATE_TOOLS: [DebateTool; 5] = [
         input: &["mode", "seats", "stakes"],
         required: &[],
         cast: None,
+        sources: Some(SEARCHED),
     },
     DebateTool {
         name: "forecast",
@@ -92,6 +104,7 @@ pub(super) const DEBATE_TOOLS: [DebateTool; 5] = [
         input: &["outcomes", "resolves", "context", "domain"],
         required: &["outcomes"],
         cast: None,
+        sources: Some(READ),
     },
     DebateTool {
         name: "judge",
@@ -105,6 +118,7 @@ pub(super) const DEBATE_TOOLS: [DebateTool; 5] = [
         cast: Some(
             "rfc for designs and plans, essay for prose, themis (default) for social media, or a cast of your own",
         ),
+        sources: None,
     },
 ];
 
@@ -162,14 +176,18 @@ impl DebateTool {
             "depth".into(),
             json!({ "enum": Depth::ALL, "description": "quick, normal (default) or deep: more rounds cost more" }),
         );
-        if self.protocol.needs().sources {
-            properties.insert("sources".into(), sources());
+        if let Some(about) = self.sources {
+            properties.insert("sources".into(), sources(about));
         }
         properties.insert(
             "max_cost".into(),
             json!({ "type": "number", "minimum": 0, "description": "Limit in US dollars" }),
         );
         properties.insert("wait_seconds".into(), wait_seconds());
+        properties.insert(
+            "estimate".into(),
+            json!({ "type": "boolean", "description": "Only estimate calls, cost and time; starts nothing" }),
+        );
         let mut required = vec![subject];
         required.extend(self.required);
         entry(
@@ -200,15 +218,15 @@ fn debates_entry() -> Entry {
     entry(DEBATES, title, DEBATES_DESCRIPTION, &properties, &[])
 }
 
-fn sources() -> Value {
+fn sources(about: &str) -> Value {
     json!({
         "type": "array",
         "maxItems": 20,
-        "description": "Evidence that the seats search and cite: texts, or reports of earlier debates",
+        "description": about,
         "items": {
             "type": "object",
             "properties": {
-                "name": { "type": "string", "minLength": 1, "description": "Such as budget.csv or notes.md" },
+                "name": { "type": "string", "minLength": 1, "description": "Such as notes.md" },
                 "text": { "type": "string", "minLength": 1 },
                 "uri": { "type": "string", "description": "roundtable://debates/ID, instead of text" },
             },
@@ -223,7 +241,7 @@ fn wait_seconds() -> Value {
         "type": "number",
         "minimum": 0,
         "maximum": MAX_WAIT_SECONDS,
-        "description": "How long to wait for the result; the debate runs on",
+        "description": "How long to wait; the debate runs on",
     })
 }
 
@@ -281,8 +299,10 @@ pub(super) fn simplify(schema: &mut Value) {
     for key in ["format", "default", "$schema"] {
         fields.remove(key);
     }
-    if let Some(items) = fields.get_mut("items") {
-        simplify(items);
+    for inner in ["items", "additionalProperties"] {
+        if let Some(inner) = fields.get_mut(inner) {
+            simplify(inner);
+        }
     }
     if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
         properties.values_mut().for_each(simplify);

@@ -1,7 +1,7 @@
 //! Circuit breaker (C-07): after repeated failures, calls to a provider fail immediately until a trial call succeeds.
 //! All calls to one provider share its breaker.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt;
 use roundtable_core::breaker::{Admission, Breaker, Settings};
@@ -14,6 +14,8 @@ use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 pub(super) struct SharedBreaker {
     provider: String,
     breaker: Mutex<Breaker>,
+    /// The last failure that counted, in a few words.
+    last_failure: Mutex<String>,
     started: Instant,
 }
 
@@ -22,6 +24,7 @@ impl SharedBreaker {
         Self {
             provider: provider.to_owned(),
             breaker: Mutex::new(Breaker::new(settings)),
+            last_failure: Mutex::default(),
             started: Instant::now(),
         }
     }
@@ -38,9 +41,20 @@ impl SharedBreaker {
         } else {
             format!("next attempt in {} s", rest_ms.div_ceil(1000))
         };
+        let why = self.last_failure();
+        let why = if why.is_empty() {
+            String::new()
+        } else {
+            format!(": {why}")
+        };
         ModelError::BreakerOpen {
-            detail: format!("{} keeps failing; {when}", self.provider),
+            detail: format!("{} keeps failing{why}; {when}", self.provider),
         }
+    }
+
+    fn last_failure(&self) -> MutexGuard<'_, String> {
+        let last = self.last_failure.lock();
+        last.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,6 +91,12 @@ impl Ticket {
         let Some(admitted) = self.admitted.take() else {
             return;
         };
+        if let Some(error) = error.filter(|error| counts_as_failure(error)) {
+            // The details name one model and one address; other calls to the provider fail for the same reason.
+            let text = error.to_string();
+            let short = text.split([';', '(']).next().unwrap_or_default();
+            short.trim().clone_into(&mut self.breaker.last_failure());
+        }
         self.breaker.with(|breaker, now| match error {
             Some(error) if counts_as_failure(error) => breaker.failed(admitted, now),
             Some(_) | None => breaker.answered(admitted),

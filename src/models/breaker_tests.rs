@@ -33,7 +33,8 @@ async fn c07_an_open_breaker_rejects_calls_until_a_trial_succeeds() {
     // The third failure opens the breaker: no retry, and no call to another model of the provider.
     for model in ["a", "b"] {
         let (_, error) = call(&registry, plain_request(model)).await;
-        let detail = "lab keeps failing; next attempt in 1 s".to_owned();
+        let detail =
+            "lab keeps failing: the server failed with status 503; next attempt in 1 s".to_owned();
         assert_eq!(Some(ModelError::BreakerOpen { detail }), error);
     }
     assert_eq!(3, server.seen().len());

@@ -371,12 +371,11 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let configured = config
         .providers
         .values()
-        // A program may be billed in another way than its owner expects, so it is used only if it is named.
-        .filter(|provider| provider.configured && provider.kind != Kind::Command)
+        .filter(|provider| provider.configured && provider.kind.is_found())
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
-            note_if_skipped: Some(format!("configured at {}", provider.base_url)),
+            note_if_skipped: Some(format!("configured at {}", provider.shown_address())),
             standing: standing(config, provider),
         });
     let with_key = config.unconfigured().filter_map(|provider| {
@@ -400,7 +399,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let ollama = unconfigured.find(|provider| provider.kind == Kind::Ollama);
     let ollama = ollama.map(|provider| Candidate {
         provider,
-        reason: format!("an Ollama server answers at {}", provider.base_url),
+        reason: format!("an Ollama server answers at {}", provider.shown_address()),
         note_if_skipped: None,
         standing: Standing::LastResort,
     });
@@ -555,6 +554,9 @@ fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
             "the embedded model is small; for reliable answers, {KEYS}, or {OLLAMA}"
         )),
         Some(Kind::Ollama) => Some(format!("a hosted model would argue better: {KEYS}")),
+        Some(Kind::Simulated) => Some(format!(
+            "simulated seats know nothing; for answers, {KEYS}, or {OLLAMA}"
+        )),
         Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Command) | None => None,
     }
 }

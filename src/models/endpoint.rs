@@ -132,7 +132,7 @@ impl Endpoint {
         Self {
             errors: ErrorContext {
                 provider: provider.name.clone(),
-                base_url: provider.base_url.clone(),
+                address: provider.shown_address(),
                 key_setting: provider
                     .key
                     .as_ref()
@@ -280,9 +280,12 @@ fn root(provider: &Provider) -> String {
             .trim_end_matches("/v1")
             .trim_end_matches("/api")
             .to_owned(),
-        Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Local | Kind::Command => {
-            base.to_owned()
-        }
+        Kind::OpenAi
+        | Kind::Anthropic
+        | Kind::Gemini
+        | Kind::Local
+        | Kind::Command
+        | Kind::Simulated => base.to_owned(),
     }
 }
 
@@ -304,7 +307,7 @@ fn headers(provider: &Provider) -> HeaderMap {
             (Some(name), _) => (name, key.to_owned()),
             (None, Kind::Anthropic) => (HeaderName::from_static("x-api-key"), key.to_owned()),
             (None, Kind::Gemini) => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
-            (None, Kind::OpenAi | Kind::Ollama | Kind::Local | Kind::Command) => {
+            (None, Kind::OpenAi | Kind::Ollama | Kind::Local | Kind::Command | Kind::Simulated) => {
                 (AUTHORIZATION, format!("Bearer {key}"))
             }
         };

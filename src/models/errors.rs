@@ -17,7 +17,8 @@ const MAX_EXCERPT: usize = 80;
 #[derive(Debug)]
 pub(super) struct ErrorContext {
     pub provider: String,
-    pub base_url: String,
+    /// For messages.
+    pub address: String,
     /// The setting to check when the key is refused, such as `ANTHROPIC_API_KEY`.
     pub key_setting: String,
     /// Missing models can be installed with `ollama pull`.
@@ -85,7 +86,7 @@ impl ErrorContext {
                 status,
                 detail: self.detail(
                     model,
-                    &format!("{message}; is {} the right base_url?", self.base_url),
+                    &format!("{message}; is {} the right base_url?", self.address),
                 ),
             },
             // An empty account does not refill while we wait.
@@ -107,7 +108,7 @@ impl ErrorContext {
                     model,
                     &format!(
                         "{} redirects with status {status}; correct base_url",
-                        self.base_url
+                        self.address
                     ),
                 ),
             },
@@ -138,11 +139,7 @@ impl ErrorContext {
     pub(super) fn not_a_model_server(&self, model: &str, body: &[u8]) -> ModelError {
         let text = String::from_utf8_lossy(body);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let excerpt = format!(
-            "{} answers: {}",
-            self.base_url,
-            truncate(&text, MAX_EXCERPT)
-        );
+        let excerpt = format!("{} answers: {}", self.address, truncate(&text, MAX_EXCERPT));
         ModelError::NotAModelServer {
             detail: self.detail(model, &excerpt),
         }
@@ -172,7 +169,7 @@ impl ErrorContext {
         ModelError::Unreachable {
             detail: self.detail(
                 model,
-                &format!("{cause}; is a server running at {}?", self.base_url),
+                &format!("{cause}; is a server running at {}?", self.address),
             ),
         }
     }

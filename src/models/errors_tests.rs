@@ -7,7 +7,7 @@ use super::*;
 fn context() -> ErrorContext {
     ErrorContext {
         provider: "lab".to_owned(),
-        base_url: "http://lab/v1".to_owned(),
+        address: "http://lab/v1".to_owned(),
         key_setting: "LAB_KEY".to_owned(),
         is_ollama: false,
         secrets: vec![Secret::new("sk-very-secret")],

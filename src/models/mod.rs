@@ -25,6 +25,7 @@ mod policy;
 mod prices;
 mod retry;
 mod schema;
+mod simulated;
 #[cfg(test)]
 mod test_support;
 mod wire;
@@ -49,6 +50,7 @@ use fallback::{Fallback, WithFallbacks};
 use limit::WithConcurrencyLimit;
 use list_cache::ListCache;
 use retry::WithRetry;
+use simulated::SimulatedModel;
 use wire::{Adjustments, WireFormat};
 
 pub(crate) use discovery::{
@@ -79,8 +81,8 @@ pub(crate) struct ModelRegistry {
     own_prices: Prices,
     built_in_prices: OnceLock<Prices>,
     handles: Mutex<HashMap<String, ProviderHandle>>,
-    /// The limits of command providers, which have no connections.
-    program_limits: Mutex<HashMap<String, CallLimits>>,
+    /// The limits of providers without connections: programs and simulated models.
+    own_limits: Mutex<HashMap<String, CallLimits>>,
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
@@ -140,9 +142,17 @@ impl ModelRegistry {
             own_prices,
             built_in_prices: OnceLock::new(),
             handles: Mutex::default(),
-            program_limits: Mutex::default(),
+            own_limits: Mutex::default(),
             models: Mutex::default(),
         })
+    }
+
+    /// Leaves the addresses of providers out of messages. For a process whose debates are read by clients; administrators find
+    /// the addresses among the settings.
+    pub(crate) fn hide_addresses(&mut self) {
+        for provider in self.config.providers.values_mut() {
+            provider.hides_address = true;
+        }
     }
 
     #[cfg(test)]
@@ -224,6 +234,11 @@ impl ModelRegistry {
             let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
             return Ok(by_name(name.model()));
         }
+        if let Some(simulation) = provider.simulation {
+            return Ok(
+                self.without_connections(provider, Arc::new(SimulatedModel::new(name, simulation)))
+            );
+        }
         if let Some(command) = &provider.command {
             let profile = Profile {
                 context_tokens: None,
@@ -231,14 +246,7 @@ impl ModelRegistry {
             };
             let timeout = self.config.call_timeout(provider);
             let program = CommandModel::new(provider, command, timeout, profile);
-            let mut limits = self
-                .program_limits
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let limits = limits
-                .entry(provider.name.clone())
-                .or_insert_with(|| self.call_limits(provider));
-            return Ok(self.limited(Arc::new(program), limits.clone()));
+            return Ok(self.without_connections(provider, Arc::new(program)));
         }
         let ProviderHandle {
             backend, limits, ..
@@ -264,6 +272,18 @@ impl ModelRegistry {
             }),
         });
         Ok(self.limited(hosted, limits))
+    }
+
+    /// A model of a provider that has limits but no connections.
+    fn without_connections(&self, provider: &Provider, model: Arc<dyn Model>) -> Arc<dyn Model> {
+        let mut limits = self
+            .own_limits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let limits = limits
+            .entry(provider.name.clone())
+            .or_insert_with(|| self.call_limits(provider));
+        self.limited(model, limits.clone())
     }
 
     /// The model with the limits of its provider, and retries.
@@ -302,7 +322,7 @@ impl ModelRegistry {
             }
             Kind::Ollama => Format::Ollama,
             Kind::OpenAi => Format::OpenAi,
-            Kind::Anthropic | Kind::Gemini | Kind::Command => {
+            Kind::Anthropic | Kind::Gemini | Kind::Command | Kind::Simulated => {
                 return Err(RegistryError::NoEmbedder {
                     provider: provider.name.clone(),
                 });
@@ -325,7 +345,7 @@ impl ModelRegistry {
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, String> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name).map_err(|error| error.to_string())?;
-        if matches!(provider.kind, Kind::Local | Kind::Command) {
+        if matches!(provider.kind, Kind::Local | Kind::Command | Kind::Simulated) {
             return Ok(Vec::new());
         }
         if let Some(models) = &provider.models {
@@ -338,12 +358,13 @@ impl ModelRegistry {
         }
         let handle = self.handle(provider).map_err(|error| error.to_string())?;
         let (backend, name) = (handle.backend, provider.name.clone());
-        let ollama = (provider.kind == Kind::Ollama).then(|| provider.base_url.clone());
+        let ollama = (provider.kind == Kind::Ollama)
+            .then(|| (provider.base_url.clone(), provider.shown_address()));
         let fetch = async move {
-            if let Some(url) = ollama
+            if let Some((url, shown)) = ollama
                 && !accepts_connections(&url).await
             {
-                return Err(format!("no Ollama server at {url}"));
+                return Err(format!("no Ollama server at {shown}"));
             }
             let list = backend.list().await;
             let list =
@@ -452,7 +473,7 @@ fn wire(provider: &Provider) -> Box<dyn WireFormat> {
         Kind::Anthropic => Box::new(anthropic::Anthropic),
         Kind::Gemini => Box::new(gemini::Gemini),
         Kind::Ollama => Box::new(ollama::Ollama::default()),
-        Kind::OpenAi | Kind::Local | Kind::Command => Box::new(openai::OpenAi {
+        Kind::OpenAi | Kind::Local | Kind::Command | Kind::Simulated => Box::new(openai::OpenAi {
             official: provider.is_official(),
         }),
     }

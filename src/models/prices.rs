@@ -96,7 +96,7 @@ pub(super) fn price(
         .find(&provider.name, model)
         .or_else(|| own.find(provider.kind.name(), model));
     by_user.or_else(|| match provider.kind {
-        Kind::Ollama | Kind::Local => Some(Price::FREE),
+        Kind::Ollama | Kind::Local | Kind::Simulated => Some(Price::FREE),
         // A subscription may cover its calls, or they may be billed: only the user knows.
         Kind::Command => provider
             .command

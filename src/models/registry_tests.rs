@@ -32,7 +32,7 @@ fn c03_a_model_is_available_or_the_error_says_what_to_do() {
         refusal("lab")
     );
     assert_eq!(
-        "unknown provider 'olama' in 'olama:m'; known providers: anthropic, azure, cerebras, deepseek, fireworks, gemini, groq, lab, litellm, llamacpp, lmstudio, local, mistral, ollama, openai, openrouter, together, vllm, xai; did you mean 'ollama'?",
+        "unknown provider 'olama' in 'olama:m'; known providers: anthropic, azure, cerebras, deepseek, fireworks, gemini, groq, lab, litellm, llamacpp, lmstudio, local, mistral, ollama, openai, openrouter, simulated, together, vllm, xai; did you mean 'ollama'?",
         refusal("olama")
     );
     assert_eq!(

@@ -4,6 +4,7 @@
 mod bars;
 mod dots;
 mod lines;
+mod points;
 
 use askama::Template;
 use roundtable_engine::report::{Chart, Scale};
@@ -40,6 +41,12 @@ pub(super) fn figure(chart: &Chart, roles: &Roles) -> Html {
             thresholds,
         } => lines::draw(title, *scale, rounds, lines, thresholds, roles),
         Chart::Dots { title, scale, rows } => dots::draw(title, *scale, rows, roles),
+        Chart::Points {
+            title,
+            amount,
+            scale,
+            points,
+        } => points::draw(title, amount, *scale, points),
     };
     Html::of(&Figure {
         title: chart.title().to_owned(),

@@ -47,6 +47,7 @@ pub(crate) fn setup() -> Setup {
         notices: Vec::new(),
         depth: roundtable_engine::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

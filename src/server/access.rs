@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use uuid::Uuid;
 
 use super::App;
+use super::audit::Received;
 use super::client::{Client, Proxies, is_forwarded};
 use super::cookies;
 use super::openai;
@@ -22,7 +23,9 @@ use super::rate_limit::{Rate, RateKey, RateLimiter};
 use super::tokens::{self, Hash};
 use super::web;
 use crate::clock;
-use crate::store::{Reach, Scope, SessionTimeouts, Store, StoreError, TokenLimits, TokenRow, Uses};
+use crate::store::{
+    Reach, Scope, SessionTimeouts, Store, StoreError, TokenLimits, TokenRow, Uses, Via,
+};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -48,6 +51,14 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn may(&self, scope: Scope) -> bool {
         self.scope >= scope
+    }
+
+    /// For the audit log.
+    pub(super) fn via(&self) -> Via {
+        match self.token {
+            Some(_) => Via::Token,
+            None => Via::OpenServer,
+        }
     }
 }
 
@@ -330,7 +341,11 @@ pub(super) async fn guard(
     let mut response = match check(&app, &mut request).await {
         Ok(()) => {
             caller = request.extensions().get::<Caller>().cloned();
-            next.run(request).await
+            let received = request.extensions().get::<Received>().cloned();
+            match begin(&app, received, caller.as_ref()).await {
+                Ok(()) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
         }
         Err(response) => *response,
     };
@@ -435,6 +450,21 @@ fn is_mcp(uri: &Uri) -> bool {
 
 fn is_probe(uri: &Uri) -> bool {
     matches!(uri.path(), "/healthz" | "/readyz")
+}
+
+/// Records the start of an action. A request without a caller records it itself, once it knows who sent it.
+async fn begin(
+    app: &App,
+    received: Option<Received>,
+    caller: Option<&Caller>,
+) -> Result<(), Problem> {
+    match (received, caller) {
+        (Some(received), Some(caller)) => {
+            let who = caller.name.clone();
+            app.auditor.begin(&received, who, caller.via()).await
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {

@@ -1,8 +1,9 @@
 //! Records requests in the audit log. The outermost middleware: it also gives every request its id, which all log lines of the
 //! request carry.
 //!
-//! What a route records is declared in the route table. A recorded request runs to its end even if the client disconnects. Refused
-//! requests are recorded at a limited rate, so that a client cannot flood the log.
+//! What a route records is declared in the route table. A recorded request runs to its end even if the client disconnects. Its
+//! start is recorded once the caller is known and before anything is changed; if that fails, it is refused. Refused requests are
+//! recorded at a limited rate, so that a client cannot flood the log.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,8 +96,49 @@ impl Auditor {
         }
     }
 
+    /// Records that a request starts the action of its route.
+    pub(super) async fn begin(
+        &self,
+        received: &Received,
+        who: Option<String>,
+        via: Via,
+    ) -> Result<(), Problem> {
+        match received.action {
+            Some(action) => self.begin_as(action, received, who, via).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Records that a request starts an action. Returns the record, for its outcome.
+    pub(super) async fn begin_as(
+        &self,
+        action: &'static str,
+        received: &Received,
+        who: Option<String>,
+        via: Via,
+    ) -> Result<AuditRecord, Problem> {
+        let record = AuditRecord {
+            at: clock::now(),
+            who,
+            via,
+            action: action.to_owned(),
+            subject: received.subject.clone(),
+            outcome: AuditOutcome::Started,
+            address: Some(received.address.to_string()),
+            request_id: Some(received.id.clone()),
+            detail: None,
+        };
+        let written = self.store.append_audit(&record).await;
+        written.map_err(|error| {
+            log::note(&format!("cannot write the audit log: {error}"));
+            let detail = "cannot write the audit log, so nothing was changed; retry later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", detail)
+        })?;
+        Ok(record)
+    }
+
     pub(super) async fn record(&self, mut record: AuditRecord) {
-        if record.outcome != AuditOutcome::Done {
+        if matches!(record.outcome, AuditOutcome::Refused | AuditOutcome::Failed) {
             let bound = if record.via == Via::Nobody {
                 &self.sign_ins
             } else {
@@ -126,7 +168,8 @@ impl Auditor {
 }
 
 /// What is known of a request before it is handled.
-struct Received {
+#[derive(Debug, Clone)]
+pub(super) struct Received {
     action: Option<&'static str>,
     subject: Option<String>,
     address: IpAddr,
@@ -148,6 +191,7 @@ pub(super) async fn record(
         has_token: request.headers().contains_key(header::AUTHORIZATION),
     };
     let is_recorded = received.action.is_some();
+    request.extensions_mut().insert(received.clone());
     let auditing = Arc::clone(&app);
     let handled = log::with_request(id.clone(), async move {
         let response = next.run(request).await;
@@ -184,8 +228,7 @@ impl Received {
         });
         let status_text = (outcome != AuditOutcome::Done).then(|| status.to_string());
         let via = match caller {
-            Some(caller) if caller.token.is_some() => Via::Token,
-            Some(_) => Via::OpenServer,
+            Some(caller) => caller.via(),
             None if note.who.is_some() => Via::Token,
             None => Via::Nobody,
         };

@@ -83,6 +83,7 @@ impl ListQuery {
             since,
             until,
             after: after.flatten(),
+            through: None,
             token: None,
             limit: limit.unwrap_or(DEFAULT_LIMIT),
             offset: 0,

@@ -8,6 +8,7 @@ mod audit;
 mod audit_api;
 mod client;
 mod cookies;
+mod ensemble;
 mod events;
 mod learning;
 mod list_query;
@@ -40,7 +41,7 @@ pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,7 +206,14 @@ pub(crate) async fn serve(
         ));
     }
     announce(&format!("Listening on http://{address}"));
+    if std::io::stdout().is_terminal() {
+        announce(&format!(
+            "Open {} in your browser. Ctrl-C stops the server.",
+            browser_url(address)
+        ));
+    }
     scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
+    scheduler.fetch_embedder();
     scheduler.join_cluster();
     scheduler.recover_abandoned();
     let router = router(app);
@@ -331,6 +339,11 @@ fn routes() -> Routes {
             read(Visible),
             reasoning::calibration,
         )
+        .post(
+            "/api/v1/reasoning/ensemble",
+            read(Visible),
+            ensemble::combine,
+        )
         .get("/calibration", read(Visible), reasoning::page)
         .get("/api/v1/learning", read(All), learning::all)
         .get("/learning", read(All), learning::page)
@@ -339,6 +352,11 @@ fn routes() -> Routes {
             "/api/v1/tokens",
             admin(All).audited("token-added"),
             token_api::add,
+        )
+        .put(
+            "/api/v1/tokens/{name}",
+            admin(All).audited("token-changed"),
+            token_api::change,
         )
         .delete(
             "/api/v1/tokens/{name}",
@@ -409,6 +427,15 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
         running: None,
         queued: None,
     }))
+}
+
+/// The address for a browser on this machine.
+fn browser_url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("http://localhost:{}", address.port())
+    } else {
+        format!("http://{address}")
+    }
 }
 
 /// On standard output, so that a supervisor can wait for it and a program that chose port 0 learns the port.

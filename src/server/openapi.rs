@@ -78,7 +78,7 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = vec![
         create(schemas),
         Operation {
-            errors: &[408, 413, 415, 422],
+            errors: &[404, 408, 409, 413, 415, 422],
             ..Operation::post(
                 "/api/v1/debates/estimate",
                 "estimateDebate",
@@ -147,7 +147,7 @@ fn create(schemas: &mut Schemas) -> Operation {
                 schemas.response::<DebateStatus>(),
             ),
         ],
-        errors: &[408, 413, 415, 422],
+        errors: &[404, 408, 409, 413, 415, 422],
         ..Operation::post(
             "/api/v1/debates",
             "createDebate",

@@ -30,6 +30,7 @@ use super::{App, Limits, SHUTDOWN_TIMEOUT, raise_open_file_limit, rest};
 use crate::app_context::AppContext;
 use crate::clock;
 use crate::failure::Failure;
+use crate::setup::estimate::DebateEstimate;
 use crate::store::{CreateRequest, Created, DebateRow, Filter, Scope, SessionTimeouts};
 
 /// How long the same request finds the debate that it started.
@@ -144,6 +145,7 @@ impl Operations {
             key: Some(self.join_key(&fingerprint, window)),
             fingerprint: fingerprint.clone(),
             token: self.caller.token,
+            is_attended: true,
         };
         let current = sent(now / window);
         for earlier in [&current, &sent((now / window).saturating_sub(1))] {
@@ -151,12 +153,15 @@ impl Operations {
                 && row.created_at + window > now
                 && let Some(origin) = self.join(&row).await?
             {
+                if origin == Origin::Resumed && !self.app.store.is_shared() {
+                    self.app.store.set_served(row.id, false).await?;
+                }
                 return Ok(self.attend(row.id, origin));
             }
         }
         // The debate that has the key failed, or was cancelled by a person.
         self.app.store.forget_request(&current).await?;
-        let spec = rest::spec_of(&self.app, request).await?;
+        let spec = rest::spec_of(&self.app, &self.caller, request).await?;
         match rest::start(&self.app, &self.caller, spec, &current).await? {
             Created::New(id) => Ok(self.attend(id, Origin::New)),
             // The same request, sent twice at the same time.
@@ -236,9 +241,19 @@ impl Operations {
         }
     }
 
-    /// The caller knows of this debate: it runs on without a client.
-    pub(crate) fn know(&self, id: Uuid) {
-        self.app.unknown_debates.lock().remove(&id);
+    /// The caller knows of this debate: it runs on without a client, and without this process.
+    pub(crate) async fn know(&self, id: Uuid) -> Result<(), Problem> {
+        self.app.know(id).await
+    }
+
+    /// What a request would use. Nothing is started.
+    pub(crate) async fn estimate(&self, request: NewDebate) -> Result<DebateEstimate, Problem> {
+        rest::estimate_of(&self.app, &self.caller, request).await
+    }
+
+    /// The most tokens of a question.
+    pub(crate) fn max_question_tokens(&self) -> u64 {
+        self.app.context.config.limits.max_question_tokens
     }
 
     /// A debate of the caller, by its id, the beginning of it, or `last`. Its state is that of the store: one that runs in no
@@ -351,6 +366,21 @@ enum Origin {
     Resumed,
 }
 
+impl App {
+    /// A caller gets to know this debate's id. That is stored before the id is sent: a debate with a handle survives its process,
+    /// and one without is not continued and paid for.
+    async fn know(&self, id: Uuid) -> Result<(), Problem> {
+        let is_new = self.unknown_debates.lock().contains_key(&id);
+        if is_new {
+            if self.scheduler.has(id) {
+                self.store.set_served(id, true).await?;
+            }
+            self.unknown_debates.lock().remove(&id);
+        }
+        Ok(())
+    }
+}
+
 impl UnknownDebates {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -359,9 +389,10 @@ impl UnknownDebates {
 
 impl Attended {
     /// The client gets the id with the next message.
-    pub(crate) fn hand_over(mut self) {
+    pub(crate) async fn hand_over(mut self) -> Result<(), Problem> {
+        self.app.know(self.id).await?;
         self.is_counted = false;
-        self.app.unknown_debates.lock().remove(&self.id);
+        Ok(())
     }
 }
 

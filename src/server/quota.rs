@@ -3,8 +3,7 @@
 //! The day's money is what the store says was spent plus what running debates may still spend. Every debate of a token with a
 //! cost limit has a cost limit of its own, at most what is left of the day, so that together they cannot exceed it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use roundtable_core::usage::Money;
@@ -17,11 +16,12 @@ use uuid::Uuid;
 
 use super::App;
 use super::access::Caller;
+use super::log;
 use super::ownership::DAY_MS;
 use super::problem::Problem;
 use crate::clock;
 use crate::setup::{PreparedDebate, check_allowed, price_unknown};
-use crate::store::{DebateRow, Spending, Store, TokenLimits};
+use crate::store::{DebateRow, QuotaLock, Spending, Store, TokenLimits};
 
 /// What a token has used of the limit that was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,12 +44,12 @@ pub(super) struct QuotaState {
     running: u64,
 }
 
-/// One lock per token with limits, so that two requests cannot both take the last place.
+/// Requests of tokens with limits take turns, so that two of them cannot both take the last place: in this process by a lock, and
+/// among the processes of a shared database by a lock of that database.
 #[derive(Default)]
 pub(crate) struct Quotas {
-    turns: Mutex<HashMap<Uuid, Arc<AsyncMutex<()>>>>,
-    /// The cost of today's calls that belong to no debate, by token: when the day began, and how much. Not stored.
-    outside: Mutex<HashMap<Uuid, (Millis, Money)>>,
+    /// One for all tokens: a process holds at most one connection for its turn.
+    turn: Arc<AsyncMutex<()>>,
 }
 
 /// The right to start or continue one debate. Keep it until the store has the debate as queued or running.
@@ -57,7 +57,7 @@ pub(crate) struct Quotas {
 pub(super) struct Allowance {
     /// What the debate may cost from now on.
     left: Option<Money>,
-    _turn: Option<OwnedMutexGuard<()>>,
+    _turn: Option<(QuotaLock, OwnedMutexGuard<()>)>,
 }
 
 impl Allowance {
@@ -87,14 +87,11 @@ impl Quotas {
         let Some(token) = caller.token.filter(|_| has_quota(&caller.limits)) else {
             return Ok(Allowance::default());
         };
-        let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(turns.entry(token).or_default())
-        };
-        let turn = turn.lock_owned().await;
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let lock = store.lock_quota(token).await?;
         Ok(Allowance {
             left: self.left(store, caller).await?,
-            _turn: Some(turn),
+            _turn: Some((lock, turn)),
         })
     }
 
@@ -105,28 +102,17 @@ impl Quotas {
         };
         let now = clock::now();
         let day = now - now % DAY_MS;
-        let mut spending = store.spending(token, day).await?;
-        let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let outside = outside.get(&token).filter(|(began, _)| *began == day);
-        spending.spent = spending.spent + outside.map_or(Money::ZERO, |(_, cost)| *cost);
-        left_of(&caller.limits, spending, now)
+        left_of(&caller.limits, store.spending(token, day).await?, now)
     }
+}
 
-    /// Counts a call that belongs to no debate.
-    pub(super) fn record_outside(&self, caller: &Caller, cost: Option<Money>) {
-        let (Some(token), Some(cost)) = (caller.token, cost) else {
-            return;
-        };
-        let now = clock::now();
-        let day = now - now % DAY_MS;
-        let mut outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_token = outside.entry(token).or_insert((day, Money::ZERO));
-        let before = if of_token.0 == day {
-            of_token.1
-        } else {
-            Money::ZERO
-        };
-        *of_token = (day, before + cost);
+/// Stores the cost of a call that belongs to no debate, for the day of the caller's token.
+pub(super) async fn record_outside(store: &Store, caller: &Caller, cost: Option<Money>) {
+    let cost = cost.filter(|cost| *cost > Money::ZERO);
+    if let (Some(token), Some(cost)) = (caller.token, cost)
+        && let Err(error) = store.add_cost(token, clock::now(), cost).await
+    {
+        log::note(&format!("cannot store the cost of a call: {error}"));
     }
 }
 

@@ -20,13 +20,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::App;
 use super::access::Caller;
 use super::audit::AuditNote;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
 use super::web::{self, calibration_page};
+use super::{App, off_runtime};
 use crate::clock;
 use crate::setup::DebateSpec;
 use crate::store::{self, DebateRow, Filter, Resolution, Scope};
@@ -69,6 +69,7 @@ pub(super) async fn create(
         key: rest::idempotency_key(&headers, &caller)?,
         fingerprint: rest::fingerprint(&sent.bytes),
         token: caller.token,
+        is_attended: false,
     };
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
@@ -275,11 +276,23 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<DebateRow, Problem
     }
 }
 
+/// The result of a forecast that has ended, with probabilities.
+pub(super) async fn finished(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> Result<DebateResult, Problem> {
+    let row = find(app, caller, id).await?;
+    result_of(app, &row).await
+}
+
 /// The result of a complete or partial debate (F-18); an error for all others.
 async fn result_of(app: &App, row: &DebateRow) -> Result<DebateResult, Problem> {
     let entries = app.store.entries(row.id).await?;
     let stamp = clock::stamp(row.created_at);
-    let result = DebateResult::of(&row.id.to_string(), stamp, &entries)
+    let id = row.id.to_string();
+    let result = off_runtime(move || DebateResult::of(&id, stamp, &entries))
+        .await?
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?;
     match row.state {
         DebateState::Complete | DebateState::Partial => Ok(result),

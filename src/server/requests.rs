@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::new_token::NewToken;
+use super::new_token::{NewToken, TokenChange};
 use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
 use super::{App, off_runtime};
@@ -86,6 +86,11 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: Option<u64>,
+    /// The id of a finished debate that this one follows up on: the seats also read its question, its answer, what that leaves
+    /// open, and who disagreed. Not for protocols that judge a text.
+    #[serde(default, rename = "continue")]
+    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    pub parent: Option<String>,
 }
 
 /// A text for the seats to read.
@@ -253,6 +258,7 @@ impl NewDebate {
             allow_secrets: false,
             seed: None,
             depth: Depth::default(),
+            parent: None,
         }
     }
 
@@ -316,6 +322,9 @@ impl NewDebate {
                 fallback_local: false,
                 policy: ModelPolicy::default(),
                 allow_secrets: self.allow_secrets,
+                is_estimate: false,
+                // Added by the caller of this function, which knows what the token sees.
+                parent: None,
             }),
             _ => Err(Problem::invalid(faults)),
         }
@@ -391,10 +400,12 @@ macro_rules! content {
 
 content!(NewDebate);
 content!(NewToken);
+content!(TokenChange);
 content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(ResolutionRequest);
+content!(forecast::EnsembleRequest);
 content!(ChatRequest);
 content!(ResponsesRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());

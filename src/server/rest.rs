@@ -10,6 +10,8 @@ use axum::response::{IntoResponse, Response};
 use roundtable_core::hex;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Query as OpenQuestion, State as DebateState};
+use roundtable_engine::follow_up;
+use roundtable_engine::parent::Parent;
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::open_question;
@@ -20,7 +22,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::access::Caller;
-use super::audit::AuditNote;
+use super::audit::{AuditNote, Received};
 use super::list_query::{ListQuery, cursor_of};
 use super::ownership::missing;
 use super::problem::Problem;
@@ -34,10 +36,12 @@ use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, DebateSpec, PreparedDebate};
-use crate::store::{self, Created, DebateRow, Filter, Page, Rating};
+use crate::store::{self, AuditOutcome, Created, DebateRow, Filter, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
+/// In the audit log.
+const BUDGET_RAISED: &str = "budget-raised";
 /// Limit on an `Idempotency-Key`.
 pub(super) const MAX_KEY_BYTES: usize = 255;
 
@@ -70,6 +74,19 @@ pub(super) struct DebateDetail {
     record: Option<Value>,
     /// Answer, facts and sections, with the same fields for every protocol.
     report: Report,
+    /// The debates that follow up on it, oldest first, at most 100.
+    follow_ups: Vec<FollowUp>,
+}
+
+/// A debate that follows up on another one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DebateFollowUp")]
+struct FollowUp {
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    id: Uuid,
+    /// Its first 500 characters.
+    question: String,
+    state: DebateState,
 }
 
 /// A page of a listing.
@@ -106,12 +123,13 @@ pub(super) async fn create(
         key: idempotency_key(&headers, &caller)?,
         fingerprint: off_runtime(move || fingerprint(&bytes)).await?,
         token: caller.token,
+        is_attended: false,
     };
     let wait = preferred_wait(&headers);
     let created = if let Some(created) = app.store.find_created(&request).await? {
         created
     } else {
-        let spec = spec_of(&app, sent.content).await?;
+        let spec = spec_of(&app, &caller, sent.content).await?;
         start(&app, &caller, spec, &request).await?
     };
     let id = id_of(&created)?;
@@ -123,7 +141,7 @@ pub(super) async fn create(
     let row = find(&app, &caller, &id.to_string()).await?;
     let is_over = row.ended_at.is_some();
     let mut response = if applied.is_some() && is_over {
-        Json(detail(&app, row).await?).into_response()
+        Json(detail(&app, &caller, row).await?).into_response()
     } else {
         accepted(row.id, row.state)
     };
@@ -151,8 +169,9 @@ pub(super) async fn estimate_of(
     caller: &Caller,
     request: NewDebate,
 ) -> Result<DebateEstimate, Problem> {
-    let mut spec = spec_of(app, request).await?;
+    let mut spec = spec_of(app, caller, request).await?;
     spec.policy = caller.policy();
+    spec.is_estimate = true;
     let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
     DebateEstimate::of(&prepared).ok_or_else(|| Problem::internal("the debate has no estimate"))
 }
@@ -169,9 +188,30 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
 }
 
 /// The specification of a requested debate. Its sources may take a while to read.
-pub(super) async fn spec_of(app: &Arc<App>, request: NewDebate) -> Result<DebateSpec, Problem> {
+pub(super) async fn spec_of(
+    app: &Arc<App>,
+    caller: &Caller,
+    mut request: NewDebate,
+) -> Result<DebateSpec, Problem> {
+    let parent = match request.parent.take() {
+        Some(id) => Some(parent_of_follow_up(app, caller, &id).await?),
+        None => None,
+    };
     let app = Arc::clone(app);
-    off_runtime(move || request.spec(&app.context.config.limits)).await?
+    let spec = off_runtime(move || request.spec(&app.context.config.limits)).await??;
+    Ok(DebateSpec { parent, ..spec })
+}
+
+/// The debate that a new one follows up on. One that the caller does not see is not found.
+async fn parent_of_follow_up(app: &App, caller: &Caller, id: &str) -> Result<Parent, Problem> {
+    let row = find(app, caller, id).await?;
+    let entries = app.store.entries(row.id).await?;
+    let id = row.id;
+    let parent = move || follow_up::parent(&id.to_string(), row.state, &entries);
+    off_runtime(parent).await?.map_err(|why| {
+        let detail = format!("debate {id} has no result to follow up on: {why}");
+        Problem::new(StatusCode::CONFLICT, "no-result", detail).about(id)
+    })
 }
 
 /// Reserves the slot first, so that a full server rejects the request before doing any work. The token's limits are checked
@@ -239,7 +279,7 @@ pub(super) async fn show(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<DebateDetail>, Problem> {
     let row = find(&app, &caller, &id).await?;
-    Ok(Json(detail(&app, row).await?))
+    Ok(Json(detail(&app, &caller, row).await?))
 }
 
 pub(super) async fn input(
@@ -297,6 +337,7 @@ pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     sent: Sent<ResumeRequest>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &caller, &id).await?;
@@ -306,7 +347,7 @@ pub(super) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    resume_within(&app, &caller, &row, budget).await
+    resume_within(&app, &caller, &row, budget, received).await
 }
 
 /// Resumes a debate within the limits of the token. New limits of the debate are recorded.
@@ -315,6 +356,7 @@ pub(super) async fn resume_within(
     caller: &Caller,
     row: &DebateRow,
     requested: Budget,
+    received: Received,
 ) -> Result<Response, Problem> {
     let allowance = admit_continuation(app, caller, row).await?;
     let spent = row.totals.cost_usd.unwrap_or_default();
@@ -323,15 +365,23 @@ pub(super) async fn resume_within(
         ceiling: allowance.ceiling(spent),
         by: caller.author(None),
     };
-    let state = app.scheduler.resume(row.id, continuation).await?;
-    let mut response = accepted(row.id, state);
-    if requested != Budget::default() {
-        response.extensions_mut().insert(AuditNote {
-            action: Some("budget-raised"),
-            ..AuditNote::detail(json!(requested).to_string())
-        });
+    if requested == Budget::default() {
+        let state = app.scheduler.resume(row.id, continuation).await?;
+        return Ok(accepted(row.id, state));
     }
-    Ok(response)
+    let (auditor, who) = (&app.auditor, caller.name.clone());
+    let begun = auditor.begin_as(BUDGET_RAISED, &received, who, caller.via());
+    let mut record = begun.await?;
+    let resumed = app.scheduler.resume(row.id, continuation).await;
+    if resumed.is_err() {
+        record.outcome = AuditOutcome::Refused;
+        auditor.record(record).await;
+    }
+    let recorded = AuditNote {
+        action: Some(BUDGET_RAISED),
+        ..AuditNote::detail(json!(requested).to_string())
+    };
+    Ok((Extension(recorded), accepted(row.id, resumed?)).into_response())
 }
 
 pub(super) async fn rating(
@@ -428,8 +478,9 @@ pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
     }
 }
 
-async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
+async fn detail(app: &App, caller: &Caller, row: DebateRow) -> Result<DebateDetail, Problem> {
     let entries = app.store.entries(row.id).await?;
+    let thread = app.store.thread(&row, caller.only()).await?;
     let queue_position = app.scheduler.place_in_queue(&row).await?;
     let pausing = app.scheduler.is_pause_requested(row.id);
     let detail = move || {
@@ -442,10 +493,21 @@ async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
             record: protocols::record(&row.id.to_string(), stamp, &entries)
                 .map(|record| export::shown_record(record, row.state, &entries)),
             report: protocols::report(&entries).shown_as(row.state),
+            follow_ups: thread.follow_ups.into_iter().map(FollowUp::from).collect(),
             row,
         }
     };
     off_runtime(detail).await
+}
+
+impl From<DebateRow> for FollowUp {
+    fn from(row: DebateRow) -> Self {
+        Self {
+            id: row.id,
+            question: row.question,
+            state: row.state,
+        }
+    }
 }
 
 fn accepted(id: Uuid, state: DebateState) -> Response {
@@ -479,10 +541,15 @@ pub(super) fn idempotency_key(
         );
         Problem::invalid_at("Idempotency-Key", message)
     })?;
+    Ok(Some(key_of(caller, key)))
+}
+
+/// A key as the store keeps it.
+pub(super) fn key_of(caller: &Caller, key: &str) -> String {
     let owner = caller
         .token
         .map_or_else(|| "-".to_owned(), |token| token.to_string());
-    Ok(Some(format!("{owner}/{key}")))
+    format!("{owner}/{key}")
 }
 
 /// A hash of the content that does not depend on whitespace or the order of keys.

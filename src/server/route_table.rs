@@ -108,6 +108,14 @@ impl Routes {
         self.add(Method::POST, path, access, routing::post(handler))
     }
 
+    pub(crate) fn put<H, T>(self, path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, Arc<App>>,
+        T: 'static,
+    {
+        self.add(Method::PUT, path, access, routing::put(handler))
+    }
+
     pub(crate) fn delete<H, T>(self, path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, Arc<App>>,

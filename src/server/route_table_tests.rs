@@ -127,6 +127,7 @@ impl TestServer {
             notices: Vec::new(),
             depth: roundtable_engine::depth::Depth::Normal,
             estimate: None,
+            parent: None,
         };
         let request = CreateRequest::default();
         let created = self
@@ -193,6 +194,7 @@ fn api_body(path: &str) -> serde_json::Value {
         "resolution" => json!({ "outcome": null }),
         "tokens" => json!({ "name": "x" }),
         "debates" => json!({ "question": "x", "protocol": "none" }),
+        "{name}" => json!({ "reach": "own" }),
         _ => json!({}),
     }
 }

@@ -10,13 +10,13 @@ use serde::Deserialize;
 
 use super::App;
 use super::access::accepts_html;
-use super::audit::AuditNote;
+use super::audit::{AuditNote, Received};
 use super::client::Client;
 use super::cookies;
 use super::problem::Problem;
 use super::requests::read;
 use super::web;
-use crate::store::AuditOutcome;
+use crate::store::{AuditOutcome, Via};
 
 const MAX_FORM_BYTES: usize = 4096;
 
@@ -31,6 +31,7 @@ struct SignIn {
 pub(super) async fn sign_in(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
+    Extension(received): Extension<Received>,
     request: Request,
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
@@ -41,6 +42,12 @@ pub(super) async fn sign_in(
         .await
         .map_err(|error| Problem::new(error.status(), "malformed", error.body_text()))?;
     let next = web::safe_next(&form.next);
+    let who = app.access.token_name(&form.token).await?;
+    if who.is_some() {
+        app.auditor
+            .begin(&received, who.clone(), Via::Token)
+            .await?;
+    }
     let Some(session) = app.access.sign_in(&form.token).await? else {
         if wants_page {
             let mut address = "/sign-in?failed=1".to_owned();
@@ -63,7 +70,7 @@ pub(super) async fn sign_in(
     let lasts = app.access.session_timeouts().total;
     let cookie = cookies::set(&session, lasts, client);
     let recorded = AuditNote {
-        who: app.access.token_name(&form.token).await?,
+        who,
         ..AuditNote::default()
     };
     Ok((Extension(recorded), redirect_with_cookie(&next, &cookie)).into_response())

@@ -1,4 +1,4 @@
-//! Tokens over the API, for admins: list, add, revoke.
+//! Tokens over the API, for admins: list, add, change, revoke.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::App;
 use super::audit::AuditNote;
-use super::new_token::{self, NewToken};
+use super::new_token::{self, NewToken, TokenChange};
 use super::problem::Problem;
 use super::requests::Sent;
 use super::tokens;
@@ -85,6 +85,32 @@ pub(super) async fn add(
     let no_store = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     let body = Json(AddedToken { info, token });
     Ok((StatusCode::CREATED, Extension(note), no_store, body).into_response())
+}
+
+/// Replaces the reach and the limits.
+pub(super) async fn change(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    sent: Sent<TokenChange>,
+) -> Result<Response, Problem> {
+    let note = change_token(&app, &name, &sent.content).await?;
+    let tokens = app.store.tokens().await?;
+    let token = tokens.iter().find(|token| token.name == name);
+    let token = token.ok_or_else(|| Problem::not_found("there is no such token"))?;
+    Ok((Extension(note), Json(TokenInfo::of(token))).into_response())
+}
+
+/// Returns what is recorded about it. Requests in progress keep what they were admitted with.
+pub(super) async fn change_token(
+    app: &App,
+    name: &str,
+    change: &TokenChange,
+) -> Result<AuditNote, Problem> {
+    let limits = change.limits().map_err(Problem::invalid)?;
+    app.store.change_token(name, change.reach, &limits).await?;
+    app.access.forget_tokens();
+    let summary = new_token::change_summary(change.reach, &limits);
+    Ok(AuditNote::detail(summary))
 }
 
 pub(super) async fn revoke(

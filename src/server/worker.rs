@@ -39,6 +39,7 @@ pub(crate) async fn work<E: Future<Output = ()>>(
     announce(&format!(
         "Working for {place}, up to {most} debates at once"
     ));
+    scheduler.fetch_embedder();
     scheduler.join_cluster();
     shutdown().await;
     log::note("shutting down: taking no more debates; unfinished ones are handed over");

@@ -67,9 +67,13 @@ pub(super) async fn of_debate(
     setup: &Setup,
     models: &SeatModels,
 ) -> Result<Option<Estimate>, Failure> {
-    let Some(outline) = protocol.outline(setup) else {
+    let Some(mut outline) = protocol.outline(setup) else {
         return Ok(None);
     };
+    if protocol.needs().library && setup.embedder.is_some() {
+        // Which templates are similar is known once the question is embedded; as a rule it is one.
+        outline = outline.retrieving(app.library()?.mean_tokens());
+    }
     let deps = TableDeps {
         seat_models: models.clone(),
         fast_model: None,

@@ -20,10 +20,11 @@ use roundtable_engine::depth::Depth;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
+use roundtable_engine::parent::Parent;
 use roundtable_engine::protocol::{
-    AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
+    AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, Subject, check_question,
 };
-use roundtable_engine::protocols::{self, forecast::observations};
+use roundtable_engine::protocols::{self, forecast::Scored};
 use roundtable_engine::round_value::ValueHistory;
 use roundtable_engine::seating as families;
 use roundtable_engine::table::{Table, TableDeps};
@@ -62,6 +63,10 @@ pub(crate) struct DebateSpec {
     pub policy: ModelPolicy,
     /// Sends likely secrets to providers instead of refusing the request.
     pub allow_secrets: bool,
+    /// Whether only the estimate is wanted: nothing is downloaded or loaded for it.
+    pub is_estimate: bool,
+    /// The debate that it follows up on, with its texts in full length.
+    pub parent: Option<Parent>,
 }
 
 impl DebateSpec {
@@ -83,6 +88,8 @@ impl DebateSpec {
             fallback_local: false,
             policy: ModelPolicy::default(),
             allow_secrets: false,
+            is_estimate: false,
+            parent: None,
         }
     }
 }
@@ -131,8 +138,13 @@ pub(crate) async fn prepare(
         models,
         fallback_local,
         policy,
+        is_estimate,
+        parent,
         ..
     } = spec;
+    if parent.is_some() && protocol.subject() == Subject::Text {
+        return Err(Failure::refused(vec![judges_text(protocol)]));
+    }
     // A broken prompt or template is found before the debate is created.
     app.prompts()?;
     if protocol.needs().library {
@@ -154,6 +166,7 @@ pub(crate) async fn prepare(
         &models,
         &settings,
         (fallback_local, budget.max_cost.is_some(), &policy),
+        is_estimate,
         progress,
     )
     .await?;
@@ -167,11 +180,16 @@ pub(crate) async fn prepare(
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
         EmbedderUse::None => None,
     };
+    let embedder_name = embedder.and_then(|_| expected_embedder(app));
     let embedder = match embedder {
-        Some(without) => embedder_or_notice(app, progress, without, &mut seating.notices).await?,
-        None => None,
+        Some(without) if !is_estimate => {
+            embedder_or_notice(app, progress, without, &mut seating.notices).await?
+        }
+        Some(_) | None => None,
     };
     let question = plan.question.clone();
+    let parent =
+        parent.map(|parent| parent.within(Parent::room(smallest_context(&seating.models))));
     let mut notes = Vec::new();
     let rules = plan
         .rules(&seating.models, &mut notes)
@@ -186,11 +204,15 @@ pub(crate) async fn prepare(
         seats: seating.seated,
         rules,
         budget,
-        embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
+        embedder: match &embedder {
+            Some(embedder) => Some(embedder.name().to_owned()),
+            None => embedder_name.filter(|_| is_estimate),
+        },
         program: env!("CARGO_PKG_VERSION").into(),
         notices: seating.notices,
         depth,
         estimate: None,
+        parent: parent.map(Box::new),
     };
     setup.estimate = estimate::of_debate(app, store, protocol, &setup, &seating.models).await?;
     if let Some(estimate) = &setup.estimate {
@@ -262,7 +284,7 @@ async fn context<'a>(
         max_question_tokens: app.config.limits.max_question_tokens,
         now,
         settings: app.config.settings_of(protocol.name(), &app.environment),
-        history: scored.iter().flat_map(observations).collect(),
+        history: scored.iter().filter_map(Scored::question).collect(),
         learned,
         value: ValueHistory {
             record: value::record(&rounds),
@@ -307,7 +329,7 @@ pub(crate) async fn open_table(
 ) -> Result<(Table, &'static dyn AnyProtocol), Failure> {
     let fast_model = seating::fast_model(app, &prepared);
     let setup = prepared.setup;
-    let protocol = protocols::named(&setup.protocol).ok_or_else(|| {
+    let protocol = protocols::of_stored(&setup.protocol).ok_or_else(|| {
         Failure::other(format!(
             "unknown protocol '{}': this debate was made by another version of roundtable",
             setup.protocol
@@ -333,15 +355,26 @@ pub(crate) async fn open_table(
     Ok((table, protocol))
 }
 
+fn judges_text(protocol: &dyn AnyProtocol) -> Fault {
+    let message = format!(
+        "{} judges a text, so it cannot follow up on a debate: ask a question instead",
+        protocol.name()
+    );
+    Fault::new("/continue", message)
+}
+
+fn smallest_context(seat_models: &SeatModels) -> Option<u64> {
+    let contexts = seat_models.values();
+    let contexts = contexts.filter_map(|seat| seat.model.profile().context_tokens);
+    contexts.min().map(u64::from)
+}
+
 /// The question is in every prompt: it may take a quarter of the smallest context.
 fn check_context(question: &str, seat_models: &SeatModels) -> Result<(), Failure> {
-    let smallest = seat_models
-        .values()
-        .filter_map(|seat| seat.model.profile().context_tokens)
-        .min();
-    match smallest {
-        Some(context) => check_question(question, u64::from(context) / 4)
-            .map_err(|fault| Failure::refused(vec![fault])),
+    match smallest_context(seat_models) {
+        Some(context) => {
+            check_question(question, context / 4).map_err(|fault| Failure::refused(vec![fault]))
+        }
         None => Ok(()),
     }
 }
@@ -415,6 +448,12 @@ pub(crate) fn check_resumed_prices(
 const WITHOUT_TEMPLATES: &str = "Continuing without reasoning templates";
 const WITHOUT_MEASURE: &str =
     "Continuing without measuring convergence: the typed answers alone decide";
+
+/// The name of the embedder that a debate would use, without loading it.
+fn expected_embedder(app: &AppContext) -> Option<String> {
+    let name = app.embedder_name();
+    app.models.embedder(&name).is_ok().then(|| name.to_string())
+}
 
 async fn embedder_or_notice(
     app: &AppContext,

@@ -35,6 +35,7 @@ pub(super) async fn choose(
     models: &Models,
     settings: &SeatSettings,
     (fallback_local, is_limited, policy): (bool, bool, &ModelPolicy),
+    is_estimate: bool,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut notices = Vec::new();
@@ -66,9 +67,34 @@ pub(super) async fn choose(
     }
     // Before anything is downloaded.
     check_allowed(chosen.values().map(|chosen| &chosen.model), policy)?;
+    if is_estimate {
+        check_present(app, chosen.values().map(|chosen| &chosen.model))?;
+    }
     let mut seating = seat(app, cast, settings, &chosen, policy, progress).await?;
     seating.notices = notices;
     Ok(seating)
+}
+
+/// Refuses embedded models that would have to be downloaded.
+fn check_present<'m>(
+    app: &AppContext,
+    models: impl Iterator<Item = &'m ModelName>,
+) -> Result<(), Failure> {
+    let mut embedded = models.filter(|model| model.provider() == embedded::PROVIDER);
+    let missing = embedded.find_map(|model| {
+        let wanted = model.model();
+        let listed = app.local.list().into_iter();
+        let mut missing = listed.filter(|one| one.file.is_none());
+        missing.find(|one| one.name == wanted || (wanted == "auto" && one.is_auto))
+    });
+    match missing {
+        None => Ok(()),
+        Some(missing) => Err(Failure::no_model(format!(
+            "the model {} is not on this machine, and an estimate downloads nothing. Download it with `roundtable pull`, or name \
+             another model with --model",
+            missing.name
+        ))),
+    }
 }
 
 /// A seat's model.

@@ -19,6 +19,17 @@ pub(super) fn of_request(spec: &DebateSpec) -> Vec<Fault> {
     for (index, source) in spec.sources.iter().enumerate() {
         faults.extend(of_source(&format!("/sources/{index}"), source));
     }
+    for text in spec
+        .parent
+        .iter()
+        .flat_map(|parent| [&parent.question, &parent.answer])
+    {
+        faults.extend(of_text(
+            "/continue",
+            "the debate that it follows up on",
+            text,
+        ));
+    }
     of_value("/rules", &spec.input, &mut faults);
     faults
 }
@@ -32,7 +43,7 @@ pub(super) fn refused(mut faults: Vec<Fault>) -> Failure {
 }
 
 /// Whether anything leaves this process: a seat, the embedder or the fast tier is not an embedded model.
-pub(super) fn are_sent(seated: &[Seated], others: impl IntoIterator<Item = String>) -> bool {
+pub(crate) fn are_sent(seated: &[Seated], others: impl IntoIterator<Item = String>) -> bool {
     let is_remote = |name: &str| name.split(':').next() != Some(embedded::PROVIDER);
     seated.iter().any(|seated| is_remote(&seated.model))
         || others.into_iter().any(|name| is_remote(&name))

@@ -1,4 +1,7 @@
 //! The audit log: who did what, when, from where, and with which outcome. Append-only; triggers refuse anything else.
+//!
+//! An action has two entries: `started`, which is durable before anything is changed, and its outcome. So no action is missing,
+//! even if the process dies in the middle. A listing leaves out `started` if the outcome is there.
 
 use roundtable_core::format::truncated;
 use roundtable_engine::event::Millis;
@@ -35,7 +38,7 @@ pub(crate) struct AuditRecord {
 /// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct AuditEntry {
-    /// Consecutive, from 1.
+    /// Rises with time. A listing skips the numbers of entries that only say that an action has started.
     pub number: u64,
     #[serde(flatten)]
     pub record: AuditRecord,
@@ -75,16 +78,19 @@ impl Via {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AuditOutcome {
+    /// No outcome was recorded: the process stopped before.
+    Started,
     Done,
     Refused,
     Failed,
 }
 
 impl AuditOutcome {
-    const ALL: [Self; 3] = [Self::Done, Self::Refused, Self::Failed];
+    const ALL: [Self; 4] = [Self::Started, Self::Done, Self::Refused, Self::Failed];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Started => "started",
             Self::Done => "done",
             Self::Refused => "refused",
             Self::Failed => "failed",
@@ -115,6 +121,8 @@ impl Default for AuditSelection {
 /// Two processes may choose the same number; the second tries again with the next.
 const MAX_ATTEMPTS: u32 = 20;
 const MAX_TEXT_CHARS: usize = 500;
+/// An outcome is looked for in this many entries after the start of its action.
+const MAX_ENTRIES_BETWEEN: u64 = 1_000;
 
 impl Store {
     pub(crate) async fn append_audit(&self, record: &AuditRecord) -> Result<(), StoreError> {
@@ -158,11 +166,15 @@ impl Store {
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let query = sqlx::query(
             "SELECT number, at, who, via, action, subject, outcome, address, request_id, detail FROM audit_log \
-             WHERE at >= $1 AND number < $2 ORDER BY number DESC LIMIT $3",
+             WHERE at >= $1 AND number < $2 AND NOT (outcome = 'started' AND EXISTS (SELECT 1 FROM audit_log AS later \
+             WHERE later.number > audit_log.number AND later.number <= audit_log.number + $4 \
+             AND later.request_id = audit_log.request_id AND later.who = audit_log.who \
+             AND later.outcome <> 'started')) ORDER BY number DESC LIMIT $3",
         )
         .bind(signed(selection.since))
         .bind(selection.before.map_or(i64::MAX, signed))
-        .bind(i64::from(selection.limit));
+        .bind(i64::from(selection.limit))
+        .bind(signed(MAX_ENTRIES_BETWEEN));
         self.read_all(query, read).await
     }
 }

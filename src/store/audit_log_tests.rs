@@ -50,6 +50,38 @@ async fn long_and_odd_texts_are_recorded(test_store: TestStore) {
     assert_eq!(detail.chars().count(), MAX_TEXT_CHARS);
 }
 
+/// The start of an action is listed until its outcome is recorded, whatever others do in between.
+async fn a_start_without_an_outcome_is_listed(test_store: TestStore) {
+    let store = test_store.open().await;
+    let entry = |id: &str, outcome| AuditRecord {
+        request_id: Some(id.to_owned()),
+        outcome,
+        ..audit_record("token-added")
+    };
+    for (id, outcome) in [
+        ("1", AuditOutcome::Started),
+        ("2", AuditOutcome::Started),
+        ("1", AuditOutcome::Done),
+        ("3", AuditOutcome::Started),
+        ("3", AuditOutcome::Failed),
+    ] {
+        store.append_audit(&entry(id, outcome)).await.unwrap();
+    }
+    let listed = store.audit_log(AuditSelection::default()).await.unwrap();
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|entry| (entry.number, entry.record.outcome))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (5, AuditOutcome::Failed),
+            (3, AuditOutcome::Done),
+            (2, AuditOutcome::Started)
+        ]
+    );
+}
+
 async fn an_entry_cannot_be_changed_or_deleted(test_store: TestStore) {
     let store = test_store.open().await;
     store.append_audit(&audit_record("a")).await.unwrap();
@@ -84,6 +116,7 @@ async fn two_processes_record_at_the_same_time(test_store: TestStore) {
 
 on_both!(
     entries_are_numbered_and_read_by_page,
+    a_start_without_an_outcome_is_listed,
     long_and_odd_texts_are_recorded,
     an_entry_cannot_be_changed_or_deleted,
     two_processes_record_at_the_same_time

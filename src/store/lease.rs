@@ -82,6 +82,8 @@ pub(super) struct DebateOrigin<'a> {
     pub(super) owner: &'a str,
     /// Set if a server runs the debate.
     pub(super) request: Option<&'a CreateRequest>,
+    /// Whether servers resume the debate by themselves.
+    pub(super) is_served: bool,
 }
 
 /// Who runs a debate. A server resumes by itself what a server was running.
@@ -106,6 +108,7 @@ impl Store {
             state: State::Running,
             owner: lock.owner(),
             request: None,
+            is_served: false,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(row) => Ok(self.leased(id, lock, row)),
@@ -206,8 +209,8 @@ impl Store {
         let chain = origin_of_chain.checksum();
         let insert = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain, token_id) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10, $11)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain, token_id, parent_id) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
@@ -216,10 +219,11 @@ impl Store {
         .bind(signed(now))
         .bind(question)
         .bind(as_json)
-        .bind(i64::from(origin.request.is_some()))
+        .bind(i64::from(origin.is_served))
         .bind(origin.owner.to_owned())
         .bind(chain.clone())
-        .bind(token.map_or_else(String::new, |id| id.to_string()));
+        .bind(token.map_or_else(String::new, |id| id.to_string()))
+        .bind(setup.parent.as_ref().map_or("", |parent| parent.id.as_str()).to_owned());
         let mut transaction = self.writer.begin().await?;
         let inserted = async {
             insert.execute(transaction.connection()).await?;

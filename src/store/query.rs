@@ -1,11 +1,13 @@
 //! Queries for debates and their journals (C-14).
 //!
 //! A listing has a bounded cost: it uses an index unless it searches, returns the beginning of each question, and counts up to
-//! [`MAX_COUNTED`]. Searches run one at a time, so that they leave connections for everything else.
+//! [`MAX_COUNTED`]. Searches run one at a time, so that they leave connections for everything else. Their
+//! statements look at a bounded number of debates each, and none is started after a deadline: in SQLite a statement has no time
+//! limit.
 
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
@@ -32,6 +34,22 @@ const MAX_SEARCHED_CHARS: usize = 10_000;
 pub(crate) const MAX_SEARCH_CHARS: usize = 200;
 /// Debates are counted up to this number.
 pub(crate) const MAX_COUNTED: u64 = 10_000;
+/// The bounds of a search.
+#[derive(Debug, Clone, Copy)]
+struct SearchBounds {
+    /// The number of debates that one statement looks at.
+    window: u32,
+    /// No statement is started after this time.
+    time: Duration,
+}
+
+const SEARCH_BOUNDS: SearchBounds = SearchBounds {
+    window: 1_000,
+    time: Duration::from_secs(5),
+};
+
+/// Journals of this many bytes and more are parsed on the blocking pool.
+const MAX_PARSED_INLINE: usize = 100_000;
 /// How long a search waits for another one to end.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -68,6 +86,8 @@ pub(crate) struct Filter {
     pub until: Option<Millis>,
     /// Only debates after this position.
     pub after: Option<ListPosition>,
+    /// Only debates up to this position, and it.
+    pub through: Option<ListPosition>,
     /// Only debates of this token.
     pub token: Option<Uuid>,
     pub limit: u32,
@@ -75,10 +95,19 @@ pub(crate) struct Filter {
 }
 
 /// The position of a debate in the listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ListPosition {
     pub created_at: Millis,
     pub id: Uuid,
+}
+
+impl ListPosition {
+    fn of(row: &DebateRow) -> Self {
+        Self {
+            created_at: row.created_at,
+            id: row.id,
+        }
+    }
 }
 
 impl Default for Filter {
@@ -92,6 +121,7 @@ impl Default for Filter {
             since: None,
             until: None,
             after: None,
+            through: None,
             token: None,
             limit: u32::MAX,
             offset: 0,
@@ -196,11 +226,59 @@ impl Store {
                 let detail = "another search is running; retry later";
                 return Err(store.failed(Failure::other(detail)));
             };
-            store.list_now(&filter).await
+            store.search(&filter, SEARCH_BOUNDS).await
         });
         searching
             .await
             .unwrap_or_else(|_| Err(self.failed(Failure::abandoned())))
+    }
+
+    /// Looks at one window of debates after the other, newest first.
+    async fn search(&self, filter: &Filter, bounds: SearchBounds) -> Result<Page, StoreError> {
+        let started = Instant::now();
+        let dead = self.dead_debates().await?;
+        let (mut debates, mut total, mut skipped) = (Vec::new(), 0, 0);
+        let mut window = Filter {
+            after: None,
+            limit: bounds.window,
+            offset: 0,
+            ..filter.clone()
+        };
+        loop {
+            let last = Filter {
+                search: None,
+                through: None,
+                limit: 1,
+                offset: u64::from(bounds.window) - 1,
+                ..window.clone()
+            };
+            let last = self.listed_rows(&last, &dead).await?.pop();
+            window.through = last.as_ref().map(ListPosition::of);
+            for row in self.listed_rows(&window, &dead).await? {
+                total += 1;
+                if filter
+                    .after
+                    .is_some_and(|after| ListPosition::of(&row) >= after)
+                {
+                    continue;
+                }
+                if skipped < filter.offset {
+                    skipped += 1;
+                } else if u64::from(filter.limit) > debates.len() as u64 {
+                    debates.push(row);
+                }
+            }
+            let is_full = debates.len() as u64 >= u64::from(filter.limit);
+            if window.through.is_none() || (is_full && total >= MAX_COUNTED) {
+                let total = total.min(MAX_COUNTED);
+                return Ok(Page { debates, total });
+            }
+            if started.elapsed() >= bounds.time {
+                let detail = "the search took too long: narrow it by time, state or protocol";
+                return Err(self.failed(Failure::other(detail)));
+            }
+            window.after = window.through;
+        }
     }
 
     async fn list_now(&self, filter: &Filter) -> Result<Page, StoreError> {
@@ -249,7 +327,20 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(signed(seq));
-        self.read_all(query, |row| read_entry(id, row)).await
+        self.count_read();
+        let rows = query.fetch_all(&self.reader).await;
+        let rows = rows.map_err(|error| self.failed(error))?;
+        let length = |row: &AnyRow| row.try_get::<&str, _>("body").map_or(0, str::len);
+        let is_small = rows.iter().map(length).sum::<usize>() < MAX_PARSED_INLINE;
+        let read = move || rows.iter().map(|row| read_entry(id, row)).collect();
+        let read: Result<Vec<Entry>, Failure> = if is_small {
+            read()
+        } else {
+            // On a thread of the runtime, a large journal would hold up other requests.
+            let parsed = tokio::task::spawn_blocking(read).await;
+            parsed.unwrap_or_else(|_| Err(Failure::abandoned()))
+        };
+        read.map_err(|failure| self.failed(failure))
     }
 
     /// The rows of a query.
@@ -308,7 +399,7 @@ pub(super) fn read_setup(id: Uuid, row: &AnyRow) -> Result<Setup, Failure> {
         .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
 }
 
-fn shorten(question: &mut String) {
+pub(super) fn shorten(question: &mut String) {
     let cut = question.char_indices().nth(MAX_LISTED_QUESTION);
     if let Some((end, _)) = cut {
         question.truncate(end);
@@ -381,17 +472,21 @@ impl Conditions {
 
     /// The query for the rows of a page.
     fn rows(mut self, filter: &Filter) -> (String, Self) {
-        if let Some(position) = filter.after {
-            let created_at = self.value(Value::Number(signed(position.created_at)));
-            let id = self.value(Value::Text(position.id.to_string()));
-            self.and(&format!("(created_at, id) < ({created_at}, {id})"));
+        for (position, comparison) in [(filter.after, "<"), (filter.through, ">=")] {
+            if let Some(position) = position {
+                let created_at = self.value(Value::Number(signed(position.created_at)));
+                let id = self.value(Value::Text(position.id.to_string()));
+                self.and(&format!(
+                    "(created_at, id) {comparison} ({created_at}, {id})"
+                ));
+            }
         }
         let limit = self.value(Value::Number(i64::from(filter.limit)));
         let offset = self.value(Value::Number(signed(filter.offset)));
         // One character more than is shown tells whether the question was cut.
         let sql = format!(
             "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
-             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates {} \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id, parent_id FROM debates {} \
              ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
             MAX_LISTED_QUESTION + 1,
             self.clause

@@ -1,12 +1,15 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use roundtable_engine::event::{Setup, State};
 use serde_json::json;
 use sqlx::{Executor, Row};
 use uuid::Uuid;
 
-use super::{Conditions, MAX_COUNTED, MAX_LISTED_QUESTION};
+use super::{
+    Conditions, ListPosition, MAX_COUNTED, MAX_LISTED_QUESTION, SEARCH_BOUNDS, SearchBounds,
+};
 use crate::store::dialect::Dialect;
 use crate::store::test_stores::{TestStore, on_both};
 use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
@@ -175,6 +178,7 @@ async fn c14_a_row_is_plain_json(test_store: TestStore) {
                 "cost_usd": 0.25,
             },
             "rating": null,
+            "parent": null,
         })
     );
 }
@@ -298,6 +302,72 @@ async fn c14_a_search_waits_for_another_one() {
     assert_eq!(listed(&store, search).await.1, 1);
 }
 
+/// C-14: a search in windows finds what a search in one piece finds, whatever the window and the page.
+async fn c14_a_search_looks_at_one_window_after_the_other(test_store: TestStore) {
+    let store = test_store.open().await;
+    for number in 0..7_u64 {
+        let (id, question) = (
+            Uuid::new_v4(),
+            ["Rust?", "Go?"][usize::from(number % 3 == 1)],
+        );
+        // Two of each time.
+        drop(
+            store
+                .create(id, &setup(question), number / 2)
+                .await
+                .unwrap(),
+        );
+    }
+    let all = store.list(&Filter::default()).await.unwrap().debates;
+    let matches = all.iter().filter(|row| row.question == "Rust?");
+    let expected: Vec<Uuid> = matches.map(|row| row.id).collect();
+    assert_eq!(expected.len(), 5);
+    let search = Filter {
+        search: Some("rust".into()),
+        ..Filter::default()
+    };
+    let whole = SearchBounds {
+        window: 100,
+        ..SEARCH_BOUNDS
+    };
+    for window in [1, 2, 3, 7, 8] {
+        let bounds = SearchBounds { window, ..whole };
+        for (offset, limit) in [(0, 100), (0, 2), (2, 2), (4, 2), (9, 2)] {
+            for after in
+                std::iter::once(None).chain(all.iter().map(|row| Some(ListPosition::of(row))))
+            {
+                let filter = Filter {
+                    offset,
+                    limit,
+                    after,
+                    ..search.clone()
+                };
+                let page = store.search(&filter, bounds).await.unwrap();
+                let ids: Vec<Uuid> = page.debates.iter().map(|row| row.id).collect();
+                let later = all
+                    .iter()
+                    .filter(|row| after.is_none_or(|after| ListPosition::of(row) < after));
+                let expected: Vec<Uuid> = later
+                    .filter(|row| expected.contains(&row.id))
+                    .skip(usize::try_from(offset).unwrap())
+                    .take(limit as usize)
+                    .map(|row| row.id)
+                    .collect();
+                assert_eq!((ids, page.total), (expected, 5), "{filter:?} {window}");
+            }
+        }
+    }
+    let no_time = SearchBounds {
+        window: 1,
+        time: Duration::ZERO,
+    };
+    let refused = store.search(&search, no_time).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("the search took too long"),
+        "{refused}"
+    );
+}
+
 /// A slow query on a server is cancelled, except when whole tables are copied.
 #[tokio::test]
 async fn queries_on_postgres_have_a_time_limit() {
@@ -317,6 +387,7 @@ async fn queries_on_postgres_have_a_time_limit() {
 }
 
 on_both!(
+    c14_a_search_looks_at_one_window_after_the_other,
     c14_long_questions_are_shortened_in_listings,
     c14_debates_are_counted_up_to_a_limit,
     the_home_page_needs_one_query,

@@ -29,6 +29,7 @@ use uuid::Uuid;
 use super::address::Url;
 use super::dialect::{Dialect, server_now};
 use super::errors::{Failure, Fault};
+use super::left_alone::LeftAlone;
 use super::row::parse_id;
 use super::{CLOSE_TIMEOUT, SERVER_TIMEOUT, lock};
 
@@ -39,6 +40,8 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(1_500);
 const MAX_MISSED_HEARTBEATS: usize = 4;
 /// The number of jobs enqueued with one statement.
 const MAX_JOBS: i64 = 500;
+/// How often to look for debates whose jobs other processes hold.
+const HELD_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// One for heartbeats and one for everything else.
 const MAX_CONNECTIONS: u32 = 2;
 
@@ -52,6 +55,9 @@ pub(super) struct Queue {
     /// This process, once it has taken jobs.
     worker: Mutex<Option<RegisteredWorker>>,
     finished: FinishedJobs,
+    pub(super) left_alone: LeftAlone,
+    /// When to look for held jobs again.
+    next_held_poll: std::sync::Mutex<Instant>,
     tasks: TaskTracker,
 }
 
@@ -63,7 +69,7 @@ struct RegisteredWorker {
 }
 
 /// Jobs whose debates were released and that are still in the queue.
-type FinishedJobs = Arc<std::sync::Mutex<BTreeSet<String>>>;
+pub(super) type FinishedJobs = Arc<std::sync::Mutex<BTreeSet<String>>>;
 
 /// A job taken by this process. Dropping it finishes the job.
 #[derive(Debug)]
@@ -74,6 +80,15 @@ pub(super) struct Job {
 }
 
 impl Job {
+    #[cfg(test)]
+    pub(super) fn for_test(debate: Uuid, finished: &FinishedJobs) -> Self {
+        Self {
+            id: debate.to_string(),
+            debate: Some(debate),
+            finished: Arc::clone(finished),
+        }
+    }
+
     /// `None` if the job names no debate.
     pub(super) fn debate(&self) -> Option<Uuid> {
         self.debate
@@ -135,6 +150,8 @@ impl Queue {
             is_set_up: OnceCell::new(),
             worker: Mutex::new(None),
             finished: FinishedJobs::default(),
+            left_alone: LeftAlone::default(),
+            next_held_poll: std::sync::Mutex::new(Instant::now()),
             tasks: TaskTracker::new(),
         })
     }
@@ -150,6 +167,7 @@ impl Queue {
     /// Deletes finished jobs, and enqueues every selected debate that needs a job.
     pub(super) async fn enqueue_missing(&self, selection: Selection) -> Result<(), Failure> {
         self.set_up().await?;
+        self.left_alone.release_due();
         with_timeout(async {
             self.delete_finished().await?;
             let query = match selection {
@@ -200,6 +218,41 @@ impl Queue {
             worker.stopped.cancel();
         }
         jobs
+    }
+
+    /// Up to `max` debates that should run, and whose jobs other processes have held for a second without running them: they leave
+    /// them to another version. Without the ones that this process leaves alone.
+    pub(super) async fn held_elsewhere(&self, max: usize) -> Result<Vec<Job>, Failure> {
+        {
+            let mut next = lock(&self.next_held_poll);
+            if Instant::now() < *next {
+                return Ok(Vec::new());
+            }
+            *next = Instant::now() + HELD_POLL_INTERVAL;
+        }
+        let query = sqlx::query(concat!(
+            "SELECT debates.id FROM debates JOIN apalis.jobs ON job_type = $1 \
+             AND idempotency_key = debates.id || '/' || debates.epoch \
+             WHERE served = 1 AND state IN ('queued', 'running') AND lock_at < now() - INTERVAL '1 second' \
+             AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
+            server_now!(),
+            ") ORDER BY created_at, debates.id LIMIT $2"
+        ));
+        let query = query.bind(QUEUE_NAME).bind(MAX_JOBS);
+        let rows = with_timeout(async { Ok(query.fetch_all(&self.pool).await?) }).await?;
+        let mut jobs = Vec::new();
+        for row in &rows {
+            let debate = parse_id(row.try_get("id")?)?;
+            if jobs.len() < max && self.left_alone.get(debate).is_none() {
+                jobs.push(Job {
+                    // The job itself belongs to the process that holds it.
+                    id: String::new(),
+                    debate: Some(debate),
+                    finished: FinishedJobs::default(),
+                });
+            }
+        }
+        Ok(jobs)
     }
 
     fn job(&self, task: &PgTask) -> Job {
@@ -259,6 +312,7 @@ impl Queue {
 
     /// Re-enqueues what this process has released and unregisters the worker.
     pub(super) async fn close(&self) {
+        self.left_alone.release_all();
         let unregister = async {
             if self.worker.lock().await.is_some() {
                 self.enqueue_missing(Selection::All).await?;

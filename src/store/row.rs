@@ -32,6 +32,9 @@ pub(crate) struct DebateRow {
     pub totals: Totals,
     #[schemars(range(min = 1, max = 10))]
     pub rating: Option<u8>,
+    /// The debate that it follows up on; it may have been deleted.
+    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    pub parent: Option<Uuid>,
     /// Whether a server runs it, and resumes it by itself.
     #[serde(skip)]
     pub is_served: bool,
@@ -58,7 +61,7 @@ macro_rules! select_debates {
     ($rest:literal) => {
         concat!(
             "SELECT id, protocol, question, state, created_at, updated_at, ended_at, calls, retries, input_tokens, \
-             output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id FROM debates ",
+             output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id, parent_id FROM debates ",
             $rest
         )
     };
@@ -87,8 +90,9 @@ impl DebateRow {
             rating: row
                 .try_get::<Option<i64>, _>("rating")?
                 .and_then(|rating| u8::try_from(rating).ok()),
+            parent: parse_optional_id(row.try_get("parent_id")?)?,
             is_served: number("served")? == 1,
-            token: parse_token(row.try_get("token_id")?)?,
+            token: parse_optional_id(row.try_get("token_id")?)?,
         })
     }
 }
@@ -115,8 +119,8 @@ pub(super) fn parse_id(text: &str) -> Result<Uuid, Failure> {
         .map_err(|error| Failure::unreadable(format!("'{text}' is not a valid id: {error}")))
 }
 
-/// `None` for a debate that belongs to no token.
-fn parse_token(text: &str) -> Result<Option<Uuid>, Failure> {
+/// `None` for a debate without a token, or without a parent.
+fn parse_optional_id(text: &str) -> Result<Option<Uuid>, Failure> {
     (!text.is_empty()).then(|| parse_id(text)).transpose()
 }
 

@@ -110,6 +110,11 @@ impl Schema {
                 include_str!("../../migrations/0008_checksums.sql"),
             ),
             (
+                12,
+                "threads",
+                include_str!("../../migrations/0012_threads.sql"),
+            ),
+            (
                 13,
                 "library",
                 include_str!("../../migrations/0013_library.sql"),

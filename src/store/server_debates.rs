@@ -20,6 +20,9 @@ pub(crate) struct CreateRequest {
     pub fingerprint: String,
     /// The token that sent it, and owns the debate.
     pub token: Option<Uuid>,
+    /// Whether only the waiting client knows of the debate: if its process dies, no server resumes it, until
+    /// [`Store::set_served`] says that it may.
+    pub is_attended: bool,
 }
 
 /// The result of creating a debate for a request. `New` carries the id, or the lease if the caller is to run the debate.
@@ -49,6 +52,7 @@ impl Store {
             state,
             owner: lock.owner(),
             request: Some(request),
+            is_served: !request.is_attended,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(row) => Ok(Created::New(Box::new(self.leased(id, lock, row)))),
@@ -86,6 +90,14 @@ impl Store {
     pub(crate) async fn forget_request(&self, request: &CreateRequest) -> Result<(), StoreError> {
         let key = request.key.as_deref().unwrap_or_default();
         let query = sqlx::query("DELETE FROM requests WHERE key = $1").bind(key.to_owned());
+        self.run(self.writer.change(query)).await.map(drop)
+    }
+
+    /// Whether servers resume this debate by themselves if its process dies.
+    pub(crate) async fn set_served(&self, id: Uuid, is_served: bool) -> Result<(), StoreError> {
+        let query = sqlx::query("UPDATE debates SET served = $2 WHERE id = $1 AND served <> $2")
+            .bind(id.to_string())
+            .bind(i64::from(is_served));
         self.run(self.writer.change(query)).await.map(drop)
     }
 

@@ -6,7 +6,7 @@ use roundtable_engine::event::Millis;
 use serde::Deserialize;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, Row};
+use sqlx::{Any, Row, Transaction};
 use uuid::Uuid;
 
 use super::errors::{Failure, StoreError};
@@ -32,7 +32,34 @@ struct Opened {
     budget: Budget,
 }
 
+/// The turn of one process to check what a token has left. Dropping it ends the turn. In a data folder, only one server runs.
+pub(crate) struct QuotaLock {
+    _transaction: Option<Transaction<'static, Any>>,
+}
+
 impl Store {
+    /// Waits until no other process of a shared database checks the limits of this token.
+    pub(crate) async fn lock_quota(&self, token: Uuid) -> Result<QuotaLock, StoreError> {
+        if !self.is_shared() {
+            return Ok(QuotaLock { _transaction: None });
+        }
+        let locking = async {
+            let mut transaction = self.reader.begin().await?;
+            // The lock ends with the transaction. An exclusive lock of the token's row would make its other users wait.
+            sqlx::query(
+                "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT) AS turn",
+            )
+            .bind(format!("roundtable/quota/{token}"))
+            .fetch_one(&mut *transaction)
+            .await?;
+            Ok::<_, sqlx::Error>(transaction)
+        };
+        let transaction = locking.await.map_err(|error| self.failed(error))?;
+        Ok(QuotaLock {
+            _transaction: Some(transaction),
+        })
+    }
+
     /// `since` is the start of the day.
     pub(crate) async fn spending(
         &self,

@@ -48,6 +48,7 @@ pub(super) fn setup(question: &str) -> Setup {
         notices: Vec::new(),
         depth: roundtable_engine::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

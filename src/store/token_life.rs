@@ -1,4 +1,4 @@
-//! Rotation of tokens, and the last use of tokens and sessions.
+//! Rotation and change of tokens, and the last use of tokens and sessions.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use roundtable_engine::event::Millis;
 use uuid::Uuid;
 
 use super::errors::StoreError;
+use super::token_limits::{Reach, TokenLimits};
 use super::tokens::TokenError;
 use super::{Store, signed};
 
@@ -52,6 +53,24 @@ impl Store {
             transaction.finish(rotated).await
         };
         match self.run(rotated).await? {
+            1 => Ok(()),
+            _ => Err(TokenError::NotFound { name: name.into() }),
+        }
+    }
+
+    /// Replaces the reach and the limits of a token. Its secret, sessions and debates stay.
+    pub(crate) async fn change_token(
+        &self,
+        name: &str,
+        reach: Reach,
+        limits: &TokenLimits,
+    ) -> Result<(), TokenError> {
+        let limits = limits.stored().map_err(|failure| self.failed(failure))?;
+        let query = sqlx::query("UPDATE tokens SET reach = $2, limits = $3 WHERE name = $1")
+            .bind(name)
+            .bind(reach.name())
+            .bind(limits);
+        match self.run(self.writer.change(query)).await? {
             1 => Ok(()),
             _ => Err(TokenError::NotFound { name: name.into() }),
         }

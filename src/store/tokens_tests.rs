@@ -29,7 +29,7 @@ async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
     let request = |fingerprint: &str| CreateRequest {
         key: Some("k1".into()),
         fingerprint: fingerprint.into(),
-        token: None,
+        ..CreateRequest::default()
     };
     let id = Uuid::new_v4();
     let first = store

@@ -65,6 +65,7 @@ pub(super) const TABLES: [Table; 11] = [
             ("budget", Text),
             ("chain", Text),
             ("token_id", Text),
+            ("parent_id", Text),
         ],
         key: &["id"],
     },

@@ -38,6 +38,7 @@ async fn fill(store: &Store) {
         key: Some("once".into()),
         fingerprint: "ff".into(),
         token: Some(Uuid::new_v4()),
+        is_attended: false,
     };
     store
         .create_for_server(

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::dialect::server_now;
 use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::lease::{DebateOrigin, Runner};
+use super::left_alone::{LeaveAlone, LeftAlone};
 use super::location::{DebateLock, Location};
 use super::ownership::{OwnerLease, Ownership};
 use super::queue::{Job, NEW_JOBS, Selection};
@@ -96,6 +97,8 @@ impl Store {
             state: State::Queued,
             owner: "",
             request: Some(request),
+            // The worker that has a free slot has to find it.
+            is_served: true,
         };
         match self.insert_debate(id, setup, now, origin).await {
             Ok(_) => {
@@ -161,11 +164,17 @@ impl Store {
             return Ok(Vec::new());
         };
         loop {
-            let jobs = self.run(server.queue.take(max.min(MAX_DEBATES))).await?;
+            let mut jobs = self.run(server.queue.take(max.min(MAX_DEBATES))).await?;
+            if jobs.is_empty() {
+                let held = server.queue.held_elsewhere(max.min(MAX_DEBATES));
+                jobs = self.run(held).await?;
+            }
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            let locked = self.run(self.own_debates(&server.ownership, jobs)).await?;
+            let left_alone = &server.queue.left_alone;
+            let owned = self.own_debates(&server.ownership, jobs, left_alone);
+            let locked = self.run(owned).await?;
             let leases = self.lease_all(locked).await?;
             if !leases.is_empty() {
                 return Ok(leases);
@@ -178,27 +187,48 @@ impl Store {
         locked: Vec<(Job, Uuid, DebateLock)>,
     ) -> Result<Vec<Lease>, LeaseError> {
         let mut leases = Vec::with_capacity(locked.len());
+        let mut failed = None;
         for (job, id, lock) in locked {
+            // Dropping the lock releases a debate that cannot be leased.
             match self.lease_locked(id, Runner::Server, lock).await {
                 Ok(lease) => leases.push(lease.for_job(job)),
-                Err(error @ LeaseError::Store(_)) if leases.is_empty() => return Err(error),
-                // Deleted, taken by another process, or failed while others succeeded: dropping the lock releases it.
-                Err(
-                    LeaseError::NotFound { .. } | LeaseError::Held { .. } | LeaseError::Store(_),
-                ) => {}
+                Err(error @ LeaseError::Store(_)) => failed = Some(error),
+                // Deleted, or taken by another process.
+                Err(LeaseError::NotFound { .. } | LeaseError::Held { .. }) => {}
             }
         }
-        Ok(leases)
+        // One that cannot be read must not keep the others from being run.
+        match failed.filter(|_| leases.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(leases),
+        }
     }
 
-    /// Takes ownership of those jobs' debates that should run and have no live owner. The other jobs are finished: a debate
-    /// whose owner dies gets a new job.
+    /// Leaves a debate to other processes from now on.
+    pub(crate) fn leave_alone(&self, id: Uuid, which: LeaveAlone) {
+        if let Location::Server(server) = &*self.location {
+            server.queue.left_alone.add(id, which);
+        }
+    }
+
+    /// Takes ownership of those jobs' debates that should run, have no live owner and are not left alone. The other jobs are
+    /// finished, now or later: a debate whose owner dies gets a new job.
     async fn own_debates(
         &self,
         ownership: &Ownership,
-        mut jobs: Vec<Job>,
+        jobs: Vec<Job>,
+        left_alone: &LeftAlone,
     ) -> Result<Vec<(Job, Uuid, DebateLock)>, Failure> {
         let owner = ownership.owner().await?;
+        let is_left = |job: &Job| job.debate().and_then(|id| left_alone.get(id));
+        let (held, mut jobs): (Vec<Job>, Vec<Job>) = jobs
+            .into_iter()
+            .partition(|job| is_left(job) == Some(LeaveAlone::Always));
+        held.into_iter().for_each(|job| left_alone.hold(job));
+        let unless_queued = jobs.iter().filter(|job| is_left(job).is_some());
+        let unless_queued: Vec<String> = unless_queued
+            .filter_map(|job| Some(job.debate()?.to_string()))
+            .collect();
         let debates = jobs.iter().filter_map(Job::debate);
         let mut attempts: HashMap<Uuid, OwnerLease> = debates
             .map(|id| (id, OwnerLease::attempt(id, owner.clone())))
@@ -206,6 +236,7 @@ impl Store {
         let mut query = sqlx::query(concat!(
             "WITH free AS MATERIALIZED (SELECT id FROM debates WHERE id IN ($2, $3, $4, $5, $6, $7, $8, $9) \
              AND served = 1 AND state IN ('queued', 'running') \
+             AND (state = 'queued' OR NOT id = ANY (string_to_array($10, ','))) \
              AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
             server_now!(),
             ") FOR UPDATE SKIP LOCKED) \
@@ -216,6 +247,7 @@ impl Store {
             let debate = jobs.get(index).and_then(Job::debate);
             query = query.bind(debate.map_or_else(String::new, |id| id.to_string()));
         }
+        let query = query.bind(unless_queued.join(","));
         let rows = self.writer.fetch_all(query).await?;
         let mut locked = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -223,9 +255,11 @@ impl Store {
             let index = jobs.iter().position(|job| job.debate() == Some(id));
             if let (Some(index), Some(lease)) = (index, attempts.remove(&id)) {
                 lease.confirm(row.try_get("epoch")?);
+                left_alone.remove(id);
                 locked.push((jobs.swap_remove(index), id, DebateLock::Owner(lease)));
             }
         }
+        jobs.into_iter().for_each(|job| left_alone.hold(job));
         Ok(locked)
     }
 

@@ -304,7 +304,7 @@ fn c18_a_server_without_schemas_is_named_in_the_result() {
     let notice = "lab does not accept schemas for x; replies are checked but not constrained";
     let notices = record["notices"].as_array().unwrap();
     assert!(notices.contains(&notice.into()), "{record:#}");
-    let shown = home.run(&["show", "last", "--record"]);
+    let shown = home.run(&["show", "last"]);
     assert!(shown.out.contains(notice), "{}", shown.out);
 }
 

@@ -7,15 +7,29 @@ use std::fmt::Write;
 
 use crate::harness::{Home, Server};
 
-/// The names under `Commands:` in a help text.
+/// The headings of the lists of commands: those of the program itself are in groups.
+pub(crate) const COMMAND_LISTS: [&str; 6] = [
+    "Commands:",
+    "Ask:",
+    "Look:",
+    "Learn:",
+    "Serve:",
+    "Configure:",
+];
+
+/// The names in the lists of commands of a help text.
 fn subcommands(help: &str) -> Vec<String> {
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    commands
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|name| !name.is_empty() && *name != "help")
-        .map(str::to_owned)
-        .collect()
+    let mut names = Vec::new();
+    let mut is_list = false;
+    for line in help.lines() {
+        if !line.starts_with(' ') {
+            is_list = COMMAND_LISTS.contains(&line);
+        } else if is_list && let Some(name) = line.strip_prefix("  ") {
+            names.extend(name.split(' ').next().map(str::to_owned));
+        }
+    }
+    names.retain(|name| !name.is_empty() && name != "help");
+    names
 }
 
 /// Appends the help of a command and of its subcommands.
@@ -56,6 +70,9 @@ fn collect_help(home: &Home, path: &[&str], out: &mut String) {
 fn the_help_of_every_command() {
     let mut out = String::new();
     collect_help(&Home::empty(), &[], &mut out);
+    // A command that no list has would not be checked.
+    let commands = out.matches("==== roundtable").count();
+    assert!(commands > 80, "{commands} commands");
     insta::assert_snapshot!("help", out);
 }
 
@@ -87,6 +104,9 @@ list --data folder --database postgres://x/y
 list --state done
 list --state compete
 list --limit many
+ask "Why?" --continue last
+panel "Why?" --continue 3f2a
+aks
 show
 show 3f2a
 show ""
@@ -224,6 +244,8 @@ judge picture.png
 judge text.md --image text.md
 judge text.md --image picture.png
 judge text.md --rank
+judge text.md --rank --together
+ask "Why?" --continue zzzz
 judge text.md --cast temis
 show zzzz
 rm last

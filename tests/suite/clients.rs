@@ -116,6 +116,46 @@ set_env = { OPENCODE_CONFIG = "{files}/lab.json", OPENCODE_DISABLE_MODELS_FETCH 
     }
 }
 
+/// What an agent lists after `roundtable mcp install`. Three of the four start the server to see whether it answers.
+fn listed(client: &str, program: &str, prepare: impl FnOnce(&Home)) -> String {
+    let home = Home::empty();
+    prepare(&home);
+    let installed = ["mcp", "install", "--for", client];
+    home.run(&installed).expect(0, &["Added to"]);
+    let mut command = Command::new(program);
+    command
+        .args(["mcp", "list"])
+        .current_dir(home.path())
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", search_path())
+        .stdin(std::process::Stdio::null());
+    let run = finished(command.output().unwrap());
+    assert_eq!(run.code, 0, "{}\n{}", run.out, run.err);
+    let all = run.out + &run.err;
+    let mut lines = all.lines().filter(|line| line.contains("roundtable"));
+    lines.next().unwrap_or_else(|| panic!("{all}")).to_owned()
+}
+
+#[test]
+#[ignore = "needs the programs that `cargo xtask clients` installs"]
+fn b02_the_entries_are_recognised_by_the_agents() {
+    // Gemini CLI starts no server in a folder that its user has not trusted.
+    let trusting = |home: &Home| {
+        let text = r#"{ "security": { "folderTrust": { "enabled": false } } }"#;
+        home.write(".gemini/settings.json", text);
+    };
+    for (client, program, says) in [
+        ("claude-code", "claude", "Connected"),
+        ("codex", "codex", "enabled"),
+        ("gemini", "gemini", "Connected"),
+        ("opencode", "opencode", "connected"),
+    ] {
+        let line = listed(client, program, trusting);
+        assert!(line.contains(says), "{client}: {line}");
+    }
+}
+
 /// The folder in which npm and pip have installed the clients.
 fn installed() -> PathBuf {
     let programs = PathBuf::from(variable("SUITE_CLIENTS"));

@@ -113,6 +113,27 @@ fn b13_every_command_can_be_estimated() {
     assert_eq!((server.count(), home.list().len()), (0, 0));
 }
 
+/// B-13: the reasoning templates that a debate retrieves are counted, and an estimate loads no embedder for that.
+#[test]
+fn b13_an_estimate_counts_templates_and_loads_no_embedder() {
+    let server = Server::good();
+    let estimate = |more: &str| {
+        let home = Home::configured(&server.url(), more);
+        let run = home.run(&["ask", QUESTION, "--model", "lab:x", "--estimate", "--json"]);
+        run.expect(0, &[]);
+        run.json()
+    };
+    let (without, with) = (
+        estimate(""),
+        estimate("\n[embedder]\nmodel = \"lab:words\"\n"),
+    );
+    let tokens = |estimate: &Value| estimate["uncalibrated"]["tokens"].as_f64().unwrap();
+    let added = tokens(&with) - tokens(&without);
+    assert!((100.0..1_000.0).contains(&added), "{added}");
+    assert_eq!(with["least"], without["least"]);
+    assert_eq!(server.count(), 0, "{:?}", server.heard());
+}
+
 /// B-13: the API and the form's button give the same estimate, and start nothing.
 #[test]
 fn b13_requests_and_the_form_can_be_estimated() {

@@ -235,7 +235,7 @@ fn b11_with_one_provider_the_result_says_that_all_share_a_family() {
         .map(|request| request["model"].to_string())
         .collect();
     assert_eq!(models.len(), 1, "{models:?}");
-    let shown = home.run(&["show", "last", "--record"]);
+    let shown = home.run(&["show", "last"]);
     assert!(
         flat(&shown.out).contains("All seats share one model family"),
         "{}",
@@ -318,6 +318,9 @@ fn c04_a_family_above_the_price_class_gets_no_seat() {
         let record = run.json();
         assert_eq!(record["seating"]["families"], families, "{gemini} {more}");
         assert_eq!(vendors.gemini.count() == 0, families == 2);
+        // It is not left out silently.
+        let note = "No seat for gemini:gemini-9-pro: it costs 2.0 times as much as the first model";
+        assert_eq!(run.err.contains(note), families == 2, "{}", run.err);
     }
 }
 

@@ -242,7 +242,14 @@ fn f01_invalid_input_is_rejected() {
     home.run(&["forecast", QUESTION, "--outcome", "Yes", "--model", "lab:x"])
         .expect(2, &["a forecast needs at least 2"]);
     home.run(&["forecast"]).expect(2, &["required"]);
-    forecast(&home, &["--judge-weight", "1.5"]).expect(2, &["--judge-weight", "from 0 to 1"]);
+    for weight in ["1.5", "-0.1", "nan", "NaN", "inf", "60%"] {
+        forecast(&home, &["--judge-weight", weight]).expect(2, &["--judge-weight", "from 0 to 1"]);
+    }
+    let equal = ["forecast", QUESTION, "--model", "lab:x", "--outcome", "Yes"];
+    for other in ["Yes", " yes "] {
+        home.run(&[&equal[..], &["--outcome", other]].concat())
+            .expect(2, &["given twice"]);
+    }
     forecast(&home, &["--rounds", "0"]).expect(2, &["rounds"]);
     forecast(&home, &["--role", "wizard", "--role", "judge"]).expect(2, &["unknown role 'wizard'"]);
     forecast(&home, &["--resolves", "soon"]).expect(2, &["invalid date 'soon'"]);
@@ -271,6 +278,254 @@ fn f01_notes_reach_every_role() {
             .clone()
             .all(|request| said(request).contains("The steel arrives on 3 May."))
     );
+}
+
+/// F-21: on the command line, base rates and the deadline are told to every seat, a large request is announced, and its facts
+/// are in the estimate.
+#[test]
+fn f21_every_seat_is_told_the_facts_and_a_large_request_is_announced() {
+    let server = good();
+    let home = Home::with(&server);
+    let told = [
+        "--base-rate",
+        "3 of 11 bridges opened in time",
+        "--resolves",
+        "2999-05-31",
+        "--rounds",
+        "1",
+    ];
+    let small = forecast(&home, &told);
+    small.expect(0, &[]);
+    assert!(!small.err.contains("Large request"), "{}", small.err);
+    for request in server.heard() {
+        let text = said(&request);
+        for fact in [
+            "Base rates: 3 of 11 bridges opened in time",
+            "the deadline is 2999-05-31, in ",
+        ] {
+            assert!(text.contains(fact), "{}: {text}", schema_name(&request));
+        }
+    }
+
+    let highlights = (0..60).map(|number| {
+        format!("Part {number} was delivered {number}.5 days late by the yard in the north")
+    });
+    let request = json!({
+        "task_id": "t-1",
+        "prediction_context": {
+            "task": { "raw_query": QUESTION },
+            "outcomes": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }],
+            "data_summary": { "economic_highlights": highlights.collect::<Vec<_>>() },
+        },
+    });
+    home.write("request.json", &request.to_string());
+    let run = |home: &Home, more: &[&str]| {
+        let args = ["forecast", "--request", "request.json", "--model", "lab:x"];
+        home.run(&[&args[..], more].concat())
+    };
+    let announced = "instead of 600, so that all facts fit";
+    let estimate = run(&home, &["--estimate", "--json"]);
+    estimate.expect(
+        0,
+        &["Large request: argument prompts have up to", announced],
+    );
+    let large = run(&home, &["--json"]);
+    large.expect(0, &[announced]);
+    let used = large.json()["metadata"]["sonnet_tokens_used"]["input"].as_u64();
+    assert!(used.is_some());
+    let last = server.heard().pop().unwrap();
+    assert!(said(&last).contains("Part 59 was delivered 59.5 days late by the yard in the north"));
+
+    let bounded = Home::configured(&server.url(), "\n[forecast]\nmax_prompt_tokens = 700\n");
+    bounded.write("request.json", &request.to_string());
+    let run = run(&bounded, &[]);
+    run.expect(
+        0,
+        &[
+            "up to 700 tokens",
+            "of the facts do not fit",
+            "max_prompt_tokens in [forecast]",
+        ],
+    );
+    let last = said(&server.heard().pop().unwrap());
+    assert!(last.contains("less relevant facts are left out."), "{last}");
+    for part in last.split("Part ").skip(1) {
+        assert!(
+            part.contains(" days late by the yard in the north"),
+            "{part}"
+        );
+    }
+}
+
+/// B-09, E-16: outcomes teach the pool of the next forecast; every one is listed with what it changed, can be exported with the
+/// whole panel, and can be taken back exactly.
+#[test]
+fn b09_outcomes_teach_the_pool_and_can_be_taken_back() {
+    let server = good();
+    let home = Home::with(&server);
+    home.run(&["pool"])
+        .expect(0, &["No forecast has been scored yet"]);
+    let past = [
+        "--domain",
+        "building",
+        "--resolves",
+        "2020-01-31",
+        "--rounds",
+        "1",
+        "--json",
+    ];
+    let weights = |run: &Run| run.json()["roundtable"]["accuracy_pool"].clone();
+    let first = forecast(&home, &past);
+    assert_eq!(weights(&first)["factor"], 1.0);
+    home.run(&["resolve", "last", "yes"]).expect(0, &[]);
+    let second = forecast(&home, &past);
+    home.run(&["resolve", "last", "yes", "--by", "The mayor"])
+        .expect(0, &[]);
+    let third = forecast(&home, &past);
+    assert_ne!(weights(&second)["weights"], weights(&third)["weights"]);
+
+    let history = home.run(&["pool", "--history", "--json"]).json();
+    assert_eq!(history.as_array().unwrap().len(), 2, "{history}");
+    assert_eq!(history[0]["question"], QUESTION);
+    assert_eq!(
+        history[0]["factor"]["after"],
+        history[1]["factor"]["before"]
+    );
+    let optimist = |step: &Value| {
+        let mut skills = step["skills"].as_array().unwrap().iter();
+        skills
+            .find(|skill| skill["group"] == "optimist")
+            .unwrap()
+            .clone()
+    };
+    let skill = optimist(&history[0]);
+    assert_eq!(
+        (&skill["agent"], &skill["before"]),
+        (&json!("lab:x"), &json!(0.0))
+    );
+    assert!(skill["after"].as_f64().unwrap() < 0.0, "{skill}");
+    home.run(&["pool", "--history"]).expect(0, &[]);
+
+    home.run(&["pool", "--export", "panels.json"])
+        .expect(0, &[]);
+    let ours = home.run(&["pool", "--json"]).json();
+    let exported = home.run(&["pool", "panels.json", "--json"]).json();
+    assert_eq!(
+        (ours["questions"].clone(), ours["forecasts"].clone()),
+        (json!(2), json!(10))
+    );
+    assert_eq!(ours, exported);
+    home.write("newer.json", r#"{"roundtable_pool": 9, "questions": []}"#);
+    home.run(&["pool", "newer.json"])
+        .expect(2, &["format 9", "Update roundtable"]);
+    home.write("broken.json", r#"{"roundtable_pool": 1}"#);
+    home.run(&["pool", "broken.json"])
+        .expect(2, &["not an export", "questions"]);
+
+    // Without the second outcome, the pool is the one before it.
+    let id = second.json()["debate_id"].as_str().unwrap().to_owned();
+    home.run(&["resolve", &id, "--withdraw"]).expect(0, &[]);
+    let again = forecast(&home, &past);
+    assert_eq!(weights(&second)["weights"], weights(&again)["weights"]);
+    assert_eq!(weights(&second)["factor"], weights(&again)["factor"]);
+    let history = home.run(&["pool", "--history", "--json"]).json();
+    assert_eq!(history.as_array().unwrap().len(), 1);
+    let log = home.run(&["audit", "--json"]).out;
+    assert!(
+        log.contains("outcome 'yes'") && log.contains("withdrawn"),
+        "{log}"
+    );
+}
+
+/// What is due, for people and for cron, and outcomes in bulk.
+#[test]
+fn forecasts_that_are_due_are_listed_and_resolved_in_bulk() {
+    let server = good();
+    let home = Home::with(&server);
+    home.run(&["questions", "due"])
+        .expect(0, &["Nothing is due"]);
+    let make = |task: &str, end: &str| {
+        let request = json!({
+            "task_id": task,
+            "prediction_context": {
+                "task": { "raw_query": format!("Will {task} open?"), "timeframe": { "end": end } },
+                "outcomes": [{ "id": "yes", "label": "It opens" }, { "id": "no", "label": "It does not" }],
+            },
+            "config": { "rounds": 1 },
+        });
+        home.write("request.json", &request.to_string());
+        let run = home.run(&[
+            "forecast",
+            "--request",
+            "request.json",
+            "--model",
+            "lab:x",
+            "--json",
+        ]);
+        run.expect(0, &[]);
+        run.json()["debate_id"].as_str().unwrap().to_owned()
+    };
+    let bridge = make("bridge", "2020-01-31");
+    let again = make("bridge", "2020-01-31");
+    let tunnel = make("tunnel", "2019-01-31");
+    let canal = make("canal", "2999-01-31");
+    let due = |more: &[&str], code| {
+        let run = home.run(&[&["questions", "due", "--json"], more].concat());
+        run.expect(code, &[]);
+        let due = run.json();
+        let due = due.as_array().unwrap().iter();
+        due.map(|due| due["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let first = due(&[], 3);
+    assert_eq!(
+        (first.len(), &first[0]),
+        (3, &tunnel),
+        "the oldest deadline first"
+    );
+    assert!(!first.contains(&canal));
+    home.run(&["questions", "due"]).expect(3, &[]);
+
+    home.write(
+        "outcomes.csv",
+        &format!("question,outcome,by\nbridge,It opens,The mayor\n{tunnel},maybe,\nroad,yes,\n"),
+    );
+    home.run(&["questions", "resolve", "outcomes.csv"]).expect(
+        2,
+        &[
+            "row 3: unknown outcome 'maybe'",
+            "row 4: no forecast has the id or task_id 'road'",
+        ],
+    );
+    assert_eq!(due(&[], 3).len(), 3, "nothing was recorded");
+    home.write(
+        "outcomes.csv",
+        &format!("question,outcome,by\nbridge,It opens,The mayor\n{tunnel},no,\n"),
+    );
+    let run = home.run(&["questions", "resolve", "outcomes.csv", "--json"]);
+    run.expect(0, &[]);
+    let recorded = run.json();
+    let of = |id: &str| {
+        let mut recorded = recorded.as_array().unwrap().iter();
+        recorded.find(|one| one["id"] == id).unwrap()["outcome"].clone()
+    };
+    assert_eq!(
+        (of(&bridge), of(&again), of(&tunnel)),
+        ("yes".into(), "yes".into(), "no".into())
+    );
+    assert!(due(&[], 0).is_empty());
+    assert_eq!(home.run(&["calibration", "--json"]).json()["questions"], 3);
+    // Only an open question is forecast again; this one was forecast today.
+    assert!(due(&["--older-than", "1"], 0).is_empty());
+    assert!(due(&["--within", "3650"], 0).is_empty());
+    home.run(&["resolve", &tunnel, "--withdraw"]).expect(0, &[]);
+    assert_eq!(due(&[], 3), [tunnel]);
+    home.write("empty.csv", "question,outcome\n");
+    home.run(&["questions", "resolve", "empty.csv"])
+        .expect(2, &["the file has no rows"]);
+    home.write("wrong.csv", "id,result\n1,yes\n");
+    home.run(&["questions", "resolve", "wrong.csv"])
+        .expect(2, &["columns question and outcome"]);
 }
 
 /// F-18: a failing role makes the result partial, with exit code 3.

@@ -687,28 +687,150 @@ fn b02_sources_are_handed_to_the_seats() {
     }
 }
 
+/// Where the seats do not search, they read the sources whole.
 #[test]
-fn b02_a_hundred_calls_run_side_by_side() {
-    let server = slow_models(Duration::from_millis(100));
+fn b02_short_sources_are_read_by_every_seat() {
+    let server = models();
     let home = Home::with_model(&server);
     let mut client = client(&home);
-    let ids: Vec<u64> = (0..100)
+    let sources = json!([{ "name": "logs.md", "text": "The logs show forty-one bursts a day." }]);
+    let outcomes = json!(["Yes", "No"]);
+    for (tool, outcomes) in [("ask", None), ("panel", None), ("forecast", Some(outcomes))] {
+        let mut arguments = json!({ "question": QUESTION, "depth": "quick", "sources": sources });
+        if let Some(outcomes) = outcomes {
+            arguments["outcomes"] = outcomes;
+        }
+        let before = server.count();
+        let result = client.call(tool, arguments.clone());
+        assert_eq!(content(&result)["state"], "complete", "{tool}: {result}");
+        let heard = server.heard().split_off(before);
+        let first = heard[0].to_string();
+        assert!(
+            first.contains("logs.md") && first.contains("> The logs show"),
+            "{tool}: {first}"
+        );
+        // More than a question may have: the other tool searches.
+        arguments["sources"][0]["text"] = "Forty-one bursts. ".repeat(40_000).into();
+        let refused = client.call(tool, arguments);
+        assert!(error(&refused).contains("`debate`"), "{tool}: {refused}");
+    }
+    let refused = client.call("judge", json!({ "content": "x", "sources": sources }));
+    assert!(error(&refused).contains("sources"), "{refused}");
+}
+
+/// B-13: an estimate instead of a debate, for every tool that starts one.
+#[test]
+fn b13_an_agent_asks_what_a_debate_would_cost() {
+    let server = models();
+    let home = Home::with_model(&server);
+    let mut client = client(&home);
+    let calls = [
+        ("ask", question()),
+        ("panel", question()),
+        ("debate", question()),
+        (
+            "forecast",
+            json!({ "question": "Will it open?", "outcomes": ["Yes", "No"] }),
+        ),
+        ("judge", json!({ "content": "A text about queues." })),
+    ];
+    let calls_of = |outcome: &Value| outcome["estimate"]["calls"][1].as_f64().unwrap();
+    for (tool, mut arguments) in calls {
+        arguments["estimate"] = json!(true);
+        let result = client.call(tool, arguments.clone());
+        let outcome = content(&result);
+        assert_eq!(outcome["state"], "estimated", "{tool}: {result}");
+        assert!(
+            outcome.get("id").is_none() && outcome.get("next").is_none(),
+            "{result}"
+        );
+        for part in ["calls", "tokens", "seconds"] {
+            let [low, high] = [0, 1].map(|end| outcome["estimate"][part][end].as_f64().unwrap());
+            assert!(0.0 < low && low < high, "{tool}: {result}");
+        }
+        assert!(text(&result).contains("calls") && text(&result).contains("nothing was started"));
+        arguments["depth"] = json!("quick");
+        let quick = client.call(tool, arguments);
+        assert!(
+            calls_of(content(&quick)) < calls_of(outcome),
+            "{tool}: {quick}"
+        );
+    }
+    assert_eq!((server.count(), home.list().len()), (0, 0));
+    // An invalid request is refused as without it.
+    let refused = client.call(
+        "debate",
+        json!({ "question": "x", "mode": "shouting", "estimate": true }),
+    );
+    assert!(error(&refused).contains("shouting"), "{refused}");
+}
+
+/// A killed process leaves two debates: a server continues the one whose id its client has, and pays nothing for the other.
+#[test]
+fn b02_a_killed_process_leaves_no_debate_to_pay_for_without_a_handle() {
+    let (server, gate) = gated_models();
+    let home = Home::with_model(&server);
+    let mut first = client(&home);
+    first.begin(
+        "tools/call",
+        json!({ "name": "ask", "arguments": question() }),
+    );
+    let asked = |question: &str| {
+        let is_asked = |request: &&Value| {
+            schema_name(request) == "opening" && request.to_string().contains(question)
+        };
+        server.heard().iter().filter(is_asked).count()
+    };
+    Serving::wait_until_asked(&server, "opening", 1);
+    const OTHER: &str = "Should we rent a database?";
+    let handle = first.call("ask", json!({ "question": OTHER, "wait_seconds": 0 }));
+    let id = content(&handle)["id"].as_str().unwrap().to_owned();
+    Serving::wait_until_asked(&server, "opening", 2);
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let serving = Serving::start(&home, &[]);
+    gate.open();
+    // The server looks at both at the same time, the older one first.
+    serving.until(&id, "complete");
+    let debates = home.list();
+    let unknown = debates.iter().find(|debate| debate["question"] == QUESTION);
+    assert_eq!(unknown.unwrap()["state"], "interrupted", "{debates:?}");
+    assert_eq!((asked(QUESTION), asked(OTHER)), (1, 2));
+    // The same request continues it.
+    let mut second = client(&home);
+    let result = second.call("ask", question());
+    assert_eq!(content(&result)["id"], unknown.unwrap()["id"]);
+    assert_eq!(content(&result)["state"], "complete", "{result}");
+    assert_eq!(asked(QUESTION), 2);
+}
+
+#[test]
+fn b02_a_hundred_calls_run_side_by_side() {
+    const CALLS: usize = 100;
+    let (server, gate) = gated_models();
+    let home = Home::with_model(&server);
+    home.allow_calls(CALLS);
+    let mut client = client(&home);
+    let ids: Vec<u64> = (0..CALLS)
         .map(|number| {
-            let arguments =
-                json!({ "question": format!("{QUESTION} ({number})"), "depth": "quick" });
+            let question = format!("{QUESTION} ({number})");
+            let arguments = json!({ "question": question, "depth": "quick", "wait_seconds": 600 });
             client.begin(
                 "tools/call",
                 json!({ "name": "ask", "arguments": arguments }),
             )
         })
         .collect();
+    // No call is answered before every debate has made its first.
+    Serving::wait_until_asked(&server, "opening", CALLS);
+    gate.open();
     let mut debates = BTreeSet::new();
     for id in ids {
         let (answer, _) = client.response(id);
         assert_eq!(content(&answer["result"])["state"], "complete", "{answer}");
         debates.insert(content(&answer["result"])["id"].to_string());
     }
-    assert_eq!(debates.len(), 100);
+    assert_eq!(debates.len(), CALLS);
 }
 
 #[test]
@@ -773,6 +895,16 @@ fn b02_the_agents_own_answer_is_judged_with_the_others() {
     assert!(dissent.contains("Caller: Use a cache"), "{result}");
     let asked = server.asked();
     assert!(asked.contains(&"panel_ranking".to_owned()), "{asked:?}");
+    // A skeptic attacks it where a proposer would have answered.
+    let arguments = json!({ "question": QUESTION, "my_answer": "No queue, a cache." });
+    let result = client.call("ask", arguments);
+    assert_eq!(content(&result)["state"], "complete", "{result}");
+    let heard = server.heard();
+    let critique = heard
+        .iter()
+        .find(|request| schema_name(request) == "critique");
+    assert!(critique.unwrap().to_string().contains("No queue, a cache."));
+    assert!(!server.asked().contains(&"opening".to_owned()));
     let wrong = json!({ "answer": "x", "position": "y", "confidence": 7 });
     let refused = client.call("panel", json!({ "question": QUESTION, "my_answer": wrong }));
     assert_eq!(refused["isError"], true, "{refused}");

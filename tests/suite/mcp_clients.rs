@@ -81,6 +81,26 @@ fn b02_the_python_client_works_in_both_generations() {
     }
 }
 
+/// Its time-out of five seconds is shorter than the debate: it gives up, repeats the call, and joins the debate it has started.
+#[test]
+#[ignore = "needs the clients that `cargo xtask clients` installs"]
+fn b02_a_client_that_gives_up_after_five_seconds_pays_once() {
+    // Eight calls, one after the other.
+    let server = Server::start(|request, _| Answer::Late(Duration::from_secs(1), reply(request)));
+    let home = Home::with_model(&server);
+    let mut python = Command::new(packages().join("python/bin/python"));
+    python.arg(script("patience.py")).arg(program());
+    let run = finished(in_home(&mut python, &home).output().unwrap());
+    let told = lines(&run).remove(0);
+    assert_eq!(told["state"], "complete", "{told}");
+    assert!(told["attempts"].as_u64().unwrap() >= 2, "{told}");
+    assert_eq!(home.list().len(), 1);
+    let mut asked = server.asked();
+    assert_eq!(asked.len(), 8, "{asked:?}");
+    asked.retain(|name| name == "opening");
+    assert_eq!(asked.len(), 1);
+}
+
 #[test]
 #[ignore = "needs the clients that `cargo xtask clients` installs"]
 fn b02_the_typescript_client_works() {

@@ -431,7 +431,8 @@ fn the_audit_log_says_who_did_what() {
         ]
     );
     let numbers: Vec<u64> = log.iter().map(|e| e["number"].as_u64().unwrap()).collect();
-    assert_eq!(numbers, (1..=9).collect::<Vec<u64>>());
+    // An action takes a second number, for its start.
+    assert!(numbers.is_sorted() && numbers.len() == 9, "{numbers:?}");
     assert_eq!(log[5]["request_id"], "mine-1");
     assert_eq!(log[5]["address"], "127.0.0.1");
     assert_eq!(log[7]["detail"], "scope read, reach all");
@@ -443,8 +444,9 @@ fn the_audit_log_says_who_did_what() {
     // Over the API by page, and as a page for admins.
     let page = boss_client.get("/api/v1/audit?limit=4").json();
     assert_eq!(page["entries"][0], log[8]);
-    assert_eq!(page["next"], 6);
-    let rest = boss_client.get("/api/v1/audit?limit=500&before=6").json();
+    assert_eq!(page["next"], numbers[5]);
+    let rest = format!("/api/v1/audit?limit=500&before={}", numbers[5]);
+    let rest = boss_client.get(&rest).json();
     assert_eq!(rest["entries"][0], log[4]);
     assert_eq!(rest["next"], Value::Null);
     boss_client

@@ -73,6 +73,41 @@ fn b13_a_preset_is_a_model_with_its_own_settings() {
     );
 }
 
+/// B-13: the depth of a preset is that of its debates, with the estimates of that depth.
+#[test]
+fn b13_a_preset_has_a_depth() {
+    let model = model_server();
+    let home = Home::with_model(&model);
+    for depth in ["quick", "deep"] {
+        let text = format!(
+            "name = \"{depth}\"\nsummary = \"s\"\nprotocol = \"ask\"\ndepth = \"{depth}\"\n"
+        );
+        home.write(&format!("presets/{depth}.toml"), &text);
+    }
+    let serving = Serving::start(&home, &[]);
+    let asked = |depth: &str| {
+        let before = model.count();
+        let reply = serving.post(CHAT, &chat(&format!("roundtable/{depth}"), &json!({})));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let id = reply.json()["roundtable"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let record = serving.get(&format!("/api/v1/debates/{id}")).json()["record"].clone();
+        assert_eq!(record["estimate"]["depth"], depth, "{record}");
+        let least = record["estimate"]["uncalibrated"]["calls"]
+            .as_f64()
+            .unwrap();
+        (model.asked().split_off(before), least)
+    };
+    let (quick, calls_of_quick) = asked("quick");
+    assert_eq!(quick, ["opening", "critique", "synthesis"]);
+    let (deep, calls_of_deep) = asked("deep");
+    // The score that a quick debate leaves out.
+    assert!(deep.contains(&"marking".to_owned()), "{deep:?}");
+    assert_eq!((calls_of_quick, calls_of_deep), (3.0, 10.0));
+}
+
 /// B-13: `roundtable presets`
 #[test]
 fn b13_presets_are_listed_shown_created_and_checked() {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use crate::debate::{contribution, reply};
-use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, good, schema_name};
+use crate::harness::{Answer, Gate, Home, QUESTION, Run, Server, finished, good, schema_name};
 
 pub(crate) const LINES: usize = 24;
 pub(crate) const COLUMNS: usize = 80;
@@ -343,24 +343,62 @@ fn p11_show_has_three_depths() {
     assert_eq!(session.end().code, 0);
 }
 
-/// R16, E-10: with `--interactive` the terminal says who is thinking, and a typed line is on the screen once.
+/// R16, E-10: with `--interactive` a terminal has an input line below the debate. It shows what is typed, what was said, and when
+/// the seats read it.
 #[test]
 fn e10_a_typed_line_is_shown_once() {
-    let server = Server::start(|request, _| Answer::Reply(reply(request).to_string()));
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::start(move |request, before| {
+        let reply = reply(request).to_string();
+        if schema_name(request) == "contribution" && before == 0 {
+            Answer::Gated(held.clone(), reply)
+        } else {
+            Answer::Reply(reply)
+        }
+    });
     let home = Home::with_model(&server);
     let args = ["debate", QUESTION, "--seats", "3", "--interactive"];
-    let run = typing(&home, &args, "Mind the cost.\n");
+    let mut session = Session::start(&home, &args, COLUMNS, &[]);
+    session
+        .until("You ▸")
+        .types("Mind the prize\u{7f}\u{7f}ce.");
+    session.until("Mind the price.▏").types("\r");
+    session.until("The seats read this before the next round.");
+    gate.open();
+    session.until("The seats read your message now, in round 2.");
+    let run = session.end();
     assert_eq!(run.code, 0, "{}", run.out);
-    let text = scrolled(&run.out).join("\n");
-    assert_eq!(text.matches("Mind the cost.").count(), 1, "{text}");
-    assert!(
-        text.contains("The seats see this before the next round."),
-        "{text}"
-    );
-    assert!(text.contains("thinking: "), "{text}");
-    // Nobody types into a pipe: there the line is printed.
+    let text = screen(&run.out).join("\n");
+    assert_eq!(text.matches("Mind the price.").count(), 1, "{text}");
+    assert!(text.contains("You: Mind the price."), "{text}");
+    assert!(!text.contains("You ▸"), "{text}");
     let record = home.run(&["show", "last", "--json"]).json();
-    assert_eq!(record["user_input"][0], "Mind the cost.");
+    assert_eq!(record["user_input"][0], "Mind the price.");
+}
+
+/// E-10: a message that no seat has read is not lost silently.
+#[test]
+fn e10_a_message_that_comes_too_late_is_reported() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::start(move |request, _| {
+        let reply = reply(request).to_string();
+        match schema_name(request).as_str() {
+            "conclusion" => Answer::Gated(held.clone(), reply),
+            _ => Answer::Reply(reply),
+        }
+    });
+    let home = Home::with_model(&server);
+    let args = ["debate", QUESTION, "--seats", "3", "--interactive"];
+    let mut session = Session::start(&home, &args, COLUMNS, &[]);
+    session.until("after the rounds").types("Too late.\r");
+    session.until("The seats read this before");
+    gate.open();
+    session
+        .until("Your last message was not read")
+        .until("--continue");
+    assert_eq!(session.end().code, 0);
 }
 
 /// R3: an objection round is announced while it runs, and never "round 2 of 1".

@@ -50,8 +50,12 @@ impl Worker {
         assert!(sent.unwrap().success());
     }
 
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
     fn has_logged(&self, text: &str) -> bool {
-        std::fs::read_to_string(&self.log).unwrap().contains(text)
+        self.log().contains(text)
     }
 }
 

@@ -3,10 +3,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::log;
-use crate::probe::run_captured;
+use crate::packages::Packages;
 
 /// The versions that the presets were written for.
 const PACKAGES: [&str; 8] = [
@@ -37,52 +36,27 @@ const SCRIPTS: [(&str, &str); 2] = [
 
 /// Returns the folder of the programs.
 pub(crate) fn install(folder: &Path) -> Result<PathBuf, String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let programs = folder.join("node_modules/.bin");
-    let marker = folder.join("installed");
     let python = PYTHON
         .iter()
         .flat_map(|(_, packages)| packages.iter().copied());
     let wanted: Vec<&str> = PACKAGES.into_iter().chain(python).collect();
-    let wanted = wanted.join("\n");
-    if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
-        return Ok(programs);
-    }
-    log(&format!(
-        "installing {} (about 2 GB)",
-        wanted.replace('\n', ", ")
-    ));
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--prefix"])
-        .arg(folder)
-        .args(PACKAGES);
-    run_captured(&mut npm).map_err(|error| format!("npm install: {error}"))?;
-    for (package, script) in SCRIPTS {
-        let mut node = Command::new("node");
-        node.arg(script)
-            .current_dir(folder.join("node_modules").join(package));
-        // The test of this program fails with the reason.
-        if let Err(error) = run_captured(&mut node) {
-            log(&format!("{package}: {error}"));
+    let packages = Packages {
+        folder,
+        wanted: wanted.join("\n"),
+        size: "about 2 GB",
+    };
+    packages.ensure(|packages| {
+        packages.npm(".", &PACKAGES)?;
+        for (package, script) in SCRIPTS {
+            // The test of this program fails with the reason.
+            if let Err(error) = packages.node(package, script) {
+                log(&format!("{package}: {error}"));
+            }
         }
-    }
-    for (environment, packages) in PYTHON {
-        install_python(&folder.join(environment), packages)?;
-    }
-    std::fs::write(&marker, wanted).map_err(|error| format!("{}: {error}", marker.display()))?;
-    Ok(programs)
-}
-
-/// Creates a virtual environment with these packages.
-fn install_python(folder: &Path, packages: &[&str]) -> Result<(), String> {
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv"]).arg(folder);
-    run_captured(&mut venv).map_err(|error| format!("python3 -m venv: {error}"))?;
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check"])
-        .args(packages);
-    run_captured(&mut pip).map_err(|error| format!("pip install: {error}"))?;
-    Ok(())
+        let mut environments = PYTHON.iter();
+        environments.try_for_each(|(environment, wanted)| packages.pip(environment, wanted))
+    })?;
+    Ok(folder.join("node_modules/.bin"))
 }
 
 /// The tests of a program.

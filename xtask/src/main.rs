@@ -23,6 +23,7 @@ mod libclang;
 mod mcp_clients;
 mod notices;
 mod other_models;
+mod packages;
 mod probe;
 mod requirements;
 mod sbom;

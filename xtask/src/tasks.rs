@@ -172,7 +172,13 @@ fn bench(filters: &[OsString]) -> Result<ExitCode, String> {
 }
 
 /// The modules of `tests/suite` that run a tenth of their cases in `test` and all of them in `soak`.
-const SOAK_TESTS: [&str; 4] = ["faults::", "crashes::", "store_faults::", "disconnects::"];
+const SOAK_TESTS: [&str; 5] = [
+    "faults::",
+    "crashes::",
+    "store_faults::",
+    "disconnects::",
+    "hostile::",
+];
 
 /// `soak`: the fault and crash tests at full length, with the figures they print. They do not use the embedded model.
 fn soak(filters: &[OsString]) -> Result<ExitCode, String> {

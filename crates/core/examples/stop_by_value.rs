@@ -6,16 +6,13 @@
 //! The record has the columns `question_id,outcome,condition,model,information,position,before,after` (202 questions of
 //! `priorb-source/delib-ai-wisdom`). Without one on standard input, only the simulation is run.
 
-#![expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "small counts, and random numbers"
-)]
+#![expect(clippy::cast_precision_loss, reason = "small counts")]
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
+use roundtable_core::random::SplitMix64;
+use roundtable_core::simulation::{Answer, Debater, RIGHT, Study, World, leading};
 use roundtable_core::value::{Leading, Record, RoundPrice, efficiency_of, of_answers, of_movement};
 
 /// What a changed answer is worth, in units of the price of a round.
@@ -109,7 +106,7 @@ fn scores(panel: &Panel, families: usize) -> ([f64; 3], bool) {
 
 /// The 95% interval of the mean of paired differences, by a bootstrap over questions.
 fn interval<T>(items: &[T], difference: impl Fn(&T) -> f64) -> [f64; 2] {
-    let mut random = Random(11);
+    let mut random = SplitMix64::new(11);
     let differences: Vec<f64> = items.iter().map(difference).collect();
     let mut means: Vec<f64> = (0..DRAWS)
         .map(|_| {
@@ -126,13 +123,10 @@ const QUESTIONS: usize = 4000;
 const SEATS: usize = 5;
 const ROUNDS: usize = 3;
 const OPTIONS: [&str; 4] = ["right", "lure", "third", "fourth"];
-/// An accuracy of 60% at difficulties with a standard deviation of 2.4.
-const ABILITY: f64 = 0.750_091;
 
 /// The vote after each of three rounds, for simulated panels of five with an accuracy of 60%.
 fn simulation(out: &mut impl Write) -> std::io::Result<()> {
-    let mut random = Random(7);
-    let panels: Vec<Vec<Vec<usize>>> = (0..QUESTIONS).map(|_| simulated(&mut random)).collect();
+    let panels = simulated();
     writeln!(
         out,
         "simulated, {QUESTIONS} panels of {SEATS}: worth of a change in rounds, mean rounds, calls saved, vote, against {ROUNDS} rounds"
@@ -166,132 +160,41 @@ fn simulation(out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn stops(answers: &[usize], worth: f64) -> bool {
+/// The answers of all seats after each round.
+fn simulated() -> Vec<Vec<Vec<Answer>>> {
+    let study = Study {
+        world: World::MMLU_PRO,
+        accuracies: vec![0.6],
+        seat: Debater::new(0.0, 0),
+        questions: QUESTIONS,
+        seed: 7,
+        prompt_tokens: 0,
+        reply_tokens: 0,
+        prices: Vec::new(),
+    };
+    let seats = study.debaters(SEATS, SEATS);
+    let debate = |number| {
+        let mut rounds = Vec::with_capacity(ROUNDS);
+        study.debate(number, &seats, ROUNDS, |_, answers, _| {
+            rounds.push(answers.to_vec())
+        });
+        rounds
+    };
+    (0..QUESTIONS).map(debate).collect()
+}
+
+fn stops(answers: &[Answer], worth: f64) -> bool {
     let price = RoundPrice {
         tokens: 1,
         cost: Some(1.0),
     };
-    let named = answers.iter().map(|answer| OPTIONS[*answer]);
+    let named = answers.iter().flatten();
+    let named = named.map(|answer| OPTIONS[usize::from(*answer)]);
     Leading::of(named, SEATS)
         .and_then(|leading| of_answers(leading, &Record::new(), price, Some(worth)))
         .is_some_and(|value| value.stops)
 }
 
-/// Ties go to the option named first, as in the program.
-fn is_right(answers: &[usize]) -> f64 {
-    let leading = Leading::of(answers.iter().map(|answer| OPTIONS[*answer]), SEATS);
-    f64::from(u8::from(
-        leading.is_some_and(|leading| leading.answer == OPTIONS[0]),
-    ))
-}
-
-/// The answers of all seats after each round: a shared difficulty, a shared lure, and seats that read each other. The parameters
-/// are fitted to published answers and debates; what debate adds to the truth is slightly overstated (about +.01).
-fn simulated(random: &mut Random) -> Vec<Vec<usize>> {
-    let difficulty = 2.4 * random.normal();
-    let lure = random.beta(0.535 * 2.5, 0.465 * 2.5);
-    let first = |random: &mut Random| {
-        if random.uniform() < logistic(ABILITY - difficulty) {
-            0
-        } else if random.uniform() < lure {
-            1
-        } else {
-            1 + random.below(OPTIONS.len() - 1)
-        }
-    };
-    let mut rounds = vec![(0..SEATS).map(|_| first(random)).collect::<Vec<_>>()];
-    for round in 1..ROUNDS {
-        let before = rounds[round - 1].clone();
-        let after = (0..SEATS).map(|seat| revised(&before, seat, random));
-        let after = after.collect();
-        rounds.push(after);
-    }
-    rounds
-}
-
-fn revised(before: &[usize], seat: usize, random: &mut Random) -> usize {
-    let others: Vec<usize> = (0..SEATS)
-        .filter(|other| *other != seat)
-        .map(|other| before[other])
-        .collect();
-    let support = |option: usize| {
-        let alike = others.iter().filter(|other| **other == option);
-        alike.count() as f64 / others.len() as f64
-    };
-    let own = before[seat];
-    // On a tie the answer named first; the order of the options must not count, because the first one is right.
-    let named = others.iter().rev().copied();
-    let lead = named.max_by(|a, b| support(*a).total_cmp(&support(*b)));
-    let lead = lead.unwrap_or(own);
-    if own == lead {
-        let is_unanimous = others.iter().all(|other| *other == own);
-        let leaves = if is_unanimous {
-            0.0175
-        } else {
-            0.40 * (1.0 - support(own))
-        };
-        return if random.uniform() >= leaves {
-            own
-        } else if random.uniform() < 0.8 {
-            others[random.below(others.len())]
-        } else {
-            random.below(OPTIONS.len())
-        };
-    }
-    if random.uniform() < 0.18 {
-        return if random.uniform() < 0.20 {
-            0
-        } else {
-            1 + random.below(OPTIONS.len() - 1)
-        };
-    }
-    let right = |option: usize| f64::from(u8::from(option == 0));
-    let pull =
-        -0.95 + 1.84 * (support(lead) - support(own)) + 0.63 * right(lead) - 0.60 * right(own);
-    if random.uniform() < logistic(pull) {
-        lead
-    } else {
-        own
-    }
-}
-
-fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// `SplitMix64`, seeded: the same figures on every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// From 0 up to 1.
-    fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        ((self.uniform() * bound as f64) as usize).min(bound - 1)
-    }
-
-    /// Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    /// Jöhnk's method.
-    fn beta(&mut self, a: f64, b: f64) -> f64 {
-        loop {
-            let (x, y) = (self.uniform().powf(1.0 / a), self.uniform().powf(1.0 / b));
-            if x + y > 0.0 && x + y <= 1.0 {
-                return x / (x + y);
-            }
-        }
-    }
+fn is_right(answers: &[Answer]) -> f64 {
+    f64::from(u8::from(leading(answers) == Some(RIGHT)))
 }

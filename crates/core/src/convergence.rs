@@ -244,9 +244,9 @@ impl Warning {
     pub const fn shown(self) -> &'static str {
         match self {
             Self::EarlyConsensus => {
-                "EARLY CONSENSUS: a devil's-advocate round is required before the debate can end"
+                "Agreed suspiciously early: a round of objections is required before the debate can end"
             }
-            Self::Diverging => "POSITIONS DIVERGE: further apart than in the previous round",
+            Self::Diverging => "Positions diverge: further apart than in the previous round",
         }
     }
 }

@@ -27,6 +27,8 @@ pub type Stage = Vec<PlannedCall>;
 pub struct PlannedCall {
     pub seat: String,
     pub reads: usize,
+    /// Tokens that only this prompt contains, such as a retrieved text.
+    pub retrieved: u64,
 }
 
 impl PlannedCall {
@@ -34,6 +36,7 @@ impl PlannedCall {
         Self {
             seat: seat.to_owned(),
             reads,
+            retrieved: 0,
         }
     }
 }
@@ -54,6 +57,16 @@ impl Outline {
             least: stages.clone(),
             likely: stages,
         }
+    }
+
+    /// The usual course, in which the first call reads a retrieved text of so many tokens.
+    #[must_use]
+    pub fn retrieving(mut self, tokens: u64) -> Self {
+        let first = self.likely.first_mut().and_then(|stage| stage.first_mut());
+        if let Some(first) = first {
+            first.retrieved = tokens;
+        }
+        self
     }
 }
 
@@ -93,8 +106,9 @@ pub fn amounts(stages: &[Stage], size_of: impl Fn(&str) -> SeatSize) -> Amounts 
         for call in stage {
             let size = size_of(&call.seat);
             let read = size.reply.saturating_mul(call.reads as u64);
+            let prompt = size.prompt.saturating_add(call.retrieved);
             let usage = Usage {
-                input: size.prompt.saturating_add(read).min(size.max_prompt),
+                input: prompt.saturating_add(read).min(size.max_prompt),
                 output: size.reply,
                 cached: 0,
             };

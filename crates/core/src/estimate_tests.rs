@@ -156,3 +156,25 @@ fn b13_later_debates_fall_inside_as_often_as_promised() {
     let share = inside.count() as f64 / (truths.len() - MIN_SAMPLE) as f64;
     assert!((0.80..0.87).contains(&share), "{share}");
 }
+
+/// B-13: a retrieved text is read once, by the first call of the usual course.
+#[test]
+fn b13_a_retrieved_text_is_read_by_the_first_call() {
+    let stages = vec![
+        vec![PlannedCall::new("proposer", 0)],
+        vec![PlannedCall::new("proposer", 0)],
+    ];
+    let outline = Outline::fixed(stages);
+    let with = outline.clone().retrieving(300);
+    let size = |_: &str| SeatSize {
+        prompt: 100,
+        max_prompt: 1_000,
+        reply: 10,
+        price: None,
+        tokens_per_second: None,
+    };
+    let tokens = |stages: &[Stage]| amounts(stages, size).tokens;
+    let added = tokens(&with.likely) - tokens(&outline.likely);
+    assert!((added - 300.0).abs() < 1e-9, "{added}");
+    assert_eq!(with.least, outline.least);
+}

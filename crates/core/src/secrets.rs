@@ -44,6 +44,7 @@ pub fn find(text: &str) -> Vec<Finding> {
         let found = private_key(line, rest, is_service_account)
             .or_else(|| words(line).find_map(token))
             .or_else(|| slack_webhook(line))
+            .or_else(|| password_in_url(line))
             .or_else(|| setting(line));
         if let Some(found) = found {
             findings.push(Finding {
@@ -106,7 +107,7 @@ fn private_key(line: &str, rest: &str, is_service_account: bool) -> Option<Findi
 }
 
 /// Tokens with a prefix: what they are, the prefix, and the length of the rest.
-const TOKENS: [(&str, &str, usize, usize); 29] = [
+const TOKENS: [(&str, &str, usize, usize); 33] = [
     ("Anthropic API key", "sk-ant-", 32, 200),
     ("OpenAI API key", "sk-proj-", 32, 220),
     ("OpenAI API key", "sk-svcacct-", 32, 220),
@@ -136,6 +137,10 @@ const TOKENS: [(&str, &str, usize, usize); 29] = [
     ("Stripe key", "rk_live_", 16, 255),
     ("SendGrid key", "SG.", 40, 100),
     ("Groq API key", "gsk_", 40, 100),
+    ("DigitalOcean token", "dop_v1_", 64, 64),
+    ("Shopify token", "shpat_", 32, 32),
+    ("Google client secret", "GOCSPX-", 20, 60),
+    ("age secret key", "AGE-SECRET-KEY-1", 50, 70),
 ];
 
 /// The shortest header and payload of a JSON web token.
@@ -192,6 +197,25 @@ fn slack_webhook(line: &str) -> Option<Finding> {
         && secret.len() >= 20
         && !is_placeholder(secret);
     is_webhook.then(|| finding("Slack webhook", HOST, path))
+}
+
+/// `postgres://user:password@host`, if the password is no word.
+fn password_in_url(line: &str) -> Option<Finding> {
+    const MIN_LENGTH: usize = 10;
+    line.match_indices("://").find_map(|(start, separator)| {
+        let rest = &line[start + separator.len()..];
+        let end =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '<'));
+        let authority = &rest[..end.unwrap_or(rest.len())];
+        let (user, password) = authority.rsplit_once('@')?.0.split_once(':')?;
+        let is_secret = password.len() >= MIN_LENGTH
+            && password.is_ascii()
+            && !password.starts_with(['$', '{', '%', '*'])
+            && !is_placeholder(password)
+            && has_digit_and_letter(password)
+            && entropy(password) >= 3.0;
+        is_secret.then(|| finding("password in a URL", user, password))
+    })
 }
 
 /// Ends of names whose values are secret.
@@ -360,3 +384,7 @@ fn entropy(text: &str) -> f64 {
 #[cfg(test)]
 #[path = "secrets_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "secrets_held_out_tests.rs"]
+mod held_out;

@@ -87,7 +87,7 @@ pub struct Source {
     pub passages: Vec<Passage>,
 }
 
-/// All sources of a debate. Cheap to clone; the search index is built on first use.
+/// All sources of a debate. Cheap to clone; the search index is built on first use, or by [`Sources::prepare`].
 #[derive(Clone, Default)]
 pub struct Sources {
     inner: Arc<Inner>,
@@ -121,9 +121,18 @@ impl Sources {
         self.inner.list.iter().flat_map(|source| &source.passages)
     }
 
+    /// Builds the search index now; for long sources that takes a while.
+    pub fn prepare(&self) {
+        self.index();
+    }
+
+    fn index(&self) -> &Index {
+        self.inner.index.get_or_init(|| Index::of(self.passages()))
+    }
+
     /// At most `limit` passages that contain any of these words, the best first.
     pub fn search(&self, words: &str, limit: usize) -> Vec<&Passage> {
-        let index = self.inner.index.get_or_init(|| Index::of(self.passages()));
+        let index = self.index();
         let all: Vec<&Passage> = self.passages().collect();
         let hits = index.search(words, limit).into_iter();
         hits.filter_map(|hit| all.get(hit.at).copied()).collect()

@@ -7,9 +7,9 @@ use crate::random::SplitMix64;
 use crate::spread::{mean, real};
 
 /// Two-sided 95%.
-const Z: f64 = 1.959_963_984_540_054;
+pub const Z: f64 = 1.959_963_984_540_054;
 /// One-sided 80%, the usual power.
-const POWER_Z: f64 = 0.841_621_233_572_914;
+pub const POWER_Z: f64 = 0.841_621_233_572_914;
 /// Resamples of a bootstrap.
 const DRAWS: usize = 2_000;
 /// Fixed, so that the same data give the same interval.
@@ -164,30 +164,58 @@ pub fn questions_for(difference: f64, discordant: f64) -> usize {
 
 /// The bootstrap interval of the mean of paired differences, resampled by cluster; `None` without values.
 pub fn bootstrap(clusters: &[Vec<f64>]) -> Option<Interval> {
-    let clusters: Vec<(f64, usize)> = clusters
+    let sums: Vec<(f64, f64)> = clusters
         .iter()
         .filter(|values| !values.is_empty())
-        .map(|values| (values.iter().sum(), values.len()))
+        .map(|values| (values.iter().sum(), real(values.len())))
         .collect();
-    if clusters.is_empty() {
+    bootstrap_ratio(&sums)
+}
+
+/// The bootstrap interval of a sum divided by another, resampled by cluster; `None` if the divisor is 0.
+pub fn bootstrap_ratio(clusters: &[(f64, f64)]) -> Option<Interval> {
+    if clusters.iter().all(|(_, divisor)| *divisor == 0.0) {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
     let mut means: Vec<f64> = (0..DRAWS)
-        .map(|_| {
+        .filter_map(|_| {
             let drawn = (0..clusters.len()).map(|_| clusters[random.below(clusters.len())]);
-            let (sum, count) = drawn.fold((0.0, 0), |(sum, count), (own, size)| {
-                (sum + own, count + size)
+            let (sum, divisor) = drawn.fold((0.0, 0.0), |(sum, divisor), (own, size)| {
+                (sum + own, divisor + size)
             });
-            sum / real(count)
+            (divisor != 0.0).then(|| sum / divisor)
         })
         .collect();
     means.sort_by(f64::total_cmp);
     let at = |rank: usize| means.get(rank).copied();
+    let tail = means.len() / 40;
     Some(Interval {
-        low: at(DRAWS / 40)?,
-        high: at(DRAWS - DRAWS / 40 - 1)?,
+        low: at(tail)?,
+        high: at(means.len() - tail - 1)?,
     })
+}
+
+/// The probability of a deviation of at least this many standard errors in either direction, if there is no effect.
+pub fn two_sided(standard_errors: f64) -> f64 {
+    let x = standard_errors.abs() / std::f64::consts::SQRT_2;
+    // The complementary error function, by Chebyshev fitting (Press et al., "Numerical Recipes", section 6.2); relative error
+    // below 1.2e-7.
+    let t = 1.0 / (1.0 + 0.5 * x);
+    let coefficients = [
+        0.170_872_77,
+        -0.822_152_23,
+        1.488_515_87,
+        -1.135_203_98,
+        0.278_868_07,
+        -0.186_288_06,
+        0.096_784_18,
+        0.374_091_96,
+        1.000_023_68,
+        -1.265_512_23,
+    ];
+    let sum = coefficients.iter().fold(0.0, |sum, c| sum * t + c);
+    (t * (sum - x * x).exp()).min(1.0)
 }
 
 /// The probability that the most frequent of `k` samples is the right one, over all ways to draw `k` of the recorded samples;

@@ -99,3 +99,22 @@ fn the_bootstrap_contains_the_mean_and_is_the_same_each_time() {
     assert_eq!(bootstrap(&[vec![]]), None);
     is_interval(bootstrap(&[vec![2.0, 4.0]]).unwrap(), 3.0, 3.0);
 }
+
+#[test]
+fn b01_a_ratio_has_a_bootstrap_interval() {
+    let clusters: Vec<(f64, f64)> = (0..40).map(|i| (f64::from(i % 5), 2.0)).collect();
+    let found = bootstrap_ratio(&clusters).unwrap();
+    assert!(found.low < 1.0 && 1.0 < found.high, "{found:?}");
+    assert_eq!(bootstrap_ratio(&[]), None);
+    assert_eq!(bootstrap_ratio(&[(1.0, 0.0)]), None);
+    is_interval(bootstrap_ratio(&[(3.0, 2.0)]).unwrap(), 1.5, 1.5);
+}
+
+#[test]
+fn a_normal_deviation_has_a_probability() {
+    is_near(two_sided(0.0), 1.0);
+    is_near(two_sided(1.959_964), 0.05);
+    is_near(two_sided(-1.959_964), 0.05);
+    is_near(two_sided(2.575_829), 0.01);
+    assert!(two_sided(40.0) < 1e-100);
+}

@@ -51,6 +51,20 @@ pub fn parrots(reply: &str, text: &str) -> bool {
     echo(reply, text) >= MAX_REPEATED
 }
 
+/// The first sentence of a Markdown text, without headings and the marks of lists.
+pub fn first_sentence(text: &str) -> &str {
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let line = line.unwrap_or_default().trim_start_matches(['-', '*', ' ']);
+    let ends = line
+        .match_indices(['.', '!', '?'])
+        .map(|(at, mark)| at + mark.len());
+    let end = ends
+        .into_iter()
+        .find(|end| line[*end..].starts_with(char::is_whitespace));
+    &line[..end.unwrap_or(line.len())]
+}
+
 /// A text on one line, with single spaces.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

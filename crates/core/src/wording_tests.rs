@@ -48,6 +48,22 @@ fn chains_are_one_cluster() {
     assert_eq!(clusters(0, 0.5, alike), 0);
 }
 
+#[test]
+fn the_first_sentence_is_found_behind_headings_and_marks() {
+    for (text, first) in [
+        ("Yes. But not now.", "Yes."),
+        (
+            "# Answer\n\n- Take version 1.5! It works.",
+            "Take version 1.5!",
+        ),
+        ("One line without an end", "One line without an end"),
+        ("# Only a heading", ""),
+        ("", ""),
+    ] {
+        assert_eq!(first_sentence(text), first, "{text}");
+    }
+}
+
 /// A reply of which half is the prompt parrots it; one that takes up the words of the question in a sentence of its own does not.
 #[test]
 fn a_reply_that_is_mostly_its_prompt_parrots_it() {

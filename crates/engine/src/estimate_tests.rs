@@ -147,7 +147,8 @@ async fn b13_the_estimate_grows_with_the_question() {
     let (_, short) = estimated("Why?").await;
     let (_, long) = estimated(&"Why is that so? ".repeat(100)).await;
     assert_eq!(Some(short.uncalibrated.calls), Some(8.0));
-    assert!(long.uncalibrated.tokens > short.uncalibrated.tokens + 8.0 * 400.0);
+    // 8 prompts contain the question, 1,596 bytes longer, at four bytes per token and rounded up.
+    assert!(long.uncalibrated.tokens >= short.uncalibrated.tokens + 8.0 * 398.0);
     for estimate in [short, long] {
         assert!(estimate.least.cost.unwrap() < estimate.ranges.cost.unwrap().low);
         assert_eq!((estimate.least.calls, estimate.debates), (4.0, 0));
@@ -192,4 +193,61 @@ async fn b13_the_result_compares_estimate_and_truth() {
             );
         }
     }
+}
+
+/// Says the time that its models have taken.
+struct ModelTime(std::sync::atomic::AtomicU64);
+
+impl crate::table::Clock for ModelTime {
+    fn now(&self) -> crate::event::Millis {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+/// B-13: over 50 debates with scripted latencies, at least 80% of those after the tenth take as long as was estimated.
+#[tokio::test]
+async fn b13_times_are_calibrated_by_earlier_debates() {
+    const LATENCIES: [u64; 5] = [2_000, 4_000, 6_000, 9_000, 16_000];
+    let mut past: Vec<(Amounts, Amounts)> = Vec::new();
+    let (mut inside, mut last) = (0, None);
+    for number in 1..=50_u64 {
+        let drawn = number.wrapping_mul(6_364_136_223_846_793_005) >> 33;
+        let latency = LATENCIES[usize::try_from(drawn).unwrap() % LATENCIES.len()];
+        let clock = Arc::new(ModelTime(1_000_000.into()));
+        let time = Arc::clone(&clock);
+        let model = Scripted::new(move |request, before| {
+            time.0
+                .fetch_add(latency, std::sync::atomic::Ordering::Relaxed);
+            good_script(request, before)
+        });
+        let setup = setup("Is it worth it?");
+        let deps_of_estimate = recorded(&setup);
+        let models = deps_of_estimate.seat_models.clone();
+        let prompts = first_prompts(&Dialectic, &setup, deps_of_estimate).await;
+        let outline = Dialectic.outline(&setup).unwrap();
+        let (prompts, ratios) = (prompts.unwrap(), Ratios::of(&past));
+        let estimate = estimate(&outline, &setup, &models, &prompts, &Speeds::new(), &ratios);
+        let journal = Arc::new(MemoryJournal::default());
+        let deps = TableDeps {
+            clock,
+            ..deps(&model, Arc::clone(&journal) as Arc<dyn Journal>)
+        };
+        let setup = Setup {
+            estimate: Some(estimate),
+            ..setup
+        };
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        play(&table, &Dialectic).await.unwrap();
+        let comparison = comparison(&entries(&journal)).unwrap();
+        // Eight calls, one after the other.
+        let taken = std::time::Duration::from_millis(8 * latency).as_secs_f64();
+        assert!((comparison.used.seconds - taken).abs() < 1e-9);
+        inside += usize::from(number > 10 && comparison.inside.seconds);
+        past.push((estimate.uncalibrated, comparison.used));
+        last = Some(estimate.ranges.seconds);
+    }
+    assert!(inside >= 32, "{inside} of 40");
+    // The ranges are not simply wide: the debates take 16 to 128 s.
+    let range = last.unwrap();
+    assert!(range.low >= 15.0 && range.high <= 130.0, "{range:?}");
 }

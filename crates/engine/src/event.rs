@@ -18,6 +18,7 @@ use crate::cast::Seat;
 use crate::depth::Depth;
 use crate::expected_usage::Estimate;
 use crate::model::Ability;
+use crate::parent::Parent;
 use crate::safety::Withheld;
 pub use crate::spent::Spent;
 pub use crate::state::State;
@@ -292,6 +293,9 @@ pub struct Setup {
     /// What it was expected to use (B-13). `None` in debates of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// The debate that it follows up on (B-14).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Box<Parent>>,
 }
 
 /// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.

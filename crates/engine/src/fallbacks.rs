@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::event::{Entry, position};
 use crate::report::{Block, Section, Tone};
+use crate::table::left_alone;
 
 /// A step that another model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,10 +36,15 @@ pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
     replaced.collect()
 }
 
-/// What was replaced or left out (C-18): before the debate began, and in its calls. Each notice once.
+/// What was replaced or left out (C-18): before the debate began, and in its calls. Each notice once. Also which versions of the
+/// program cannot continue it.
 pub fn notices(entries: &[Entry]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
+    let mut started_by = "";
     for entry in entries {
+        if let Some(setup) = entry.event.setup() {
+            started_by = &setup.program;
+        }
         let at_setup = entry.event.setup().map(|setup| &setup.notices);
         let of_step = entry.event.finished().map(|step| &step.notices);
         for notice in at_setup.into_iter().chain(of_step).flatten() {
@@ -47,6 +53,8 @@ pub fn notices(entries: &[Entry]) -> Vec<String> {
             }
         }
     }
+    let left = left_alone(entries);
+    all.extend(left.iter().map(|left| left.sentence(started_by)));
     all
 }
 

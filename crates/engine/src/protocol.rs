@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use jsonschema::error::ValidationErrorKind;
 use roundtable_core::estimate::Outline;
-use roundtable_core::forecast::Observation;
+use roundtable_core::forecast::Question;
 use roundtable_core::learning::{Domain, Learned};
 use roundtable_core::sources::Source;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -52,6 +52,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const TASK: Task = Task::Answer;
     /// The input that takes the texts of a request, as a list with `kind`, `name` and `text`, if they are what the debate is about.
     const PARTS: Option<&'static str> = None;
+    /// The answers that seats give before they see each other, if the protocol asks for them.
+    const BLIND: Option<BlindAnswers> = None;
+    const SUBJECT: Subject = Subject::Question;
 
     /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
     type Input: DeserializeOwned + Serialize + JsonSchema + Default;
@@ -124,6 +127,24 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     }
 }
 
+/// Which steps are blind answers: the last part of their names, and the field of the reply with the answer in a few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlindAnswers {
+    pub verb: &'static str,
+    pub field: &'static str,
+}
+
+/// What such a debate is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A question, which is enough to start one.
+    Question,
+    /// A question with possible outcomes.
+    Outcomes,
+    /// A text to judge. It cannot follow up on a debate.
+    Text,
+}
+
 /// A protocol with some settings, under a name of its own: `panel`, `debate-delphi`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant<I> {
@@ -166,7 +187,7 @@ pub(crate) fn no_images(image: &str) -> Fault {
 pub struct Needs {
     /// The reasoning templates.
     pub library: bool,
-    /// Each role's results on resolved forecasts.
+    /// The resolved forecasts with every role's probabilities.
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
@@ -200,12 +221,25 @@ pub struct Context<'a> {
     pub now: Millis,
     /// The protocol's section of the configuration; the protocol deserializes it.
     pub settings: Value,
-    pub history: Vec<Observation>,
+    pub history: Vec<Question>,
     pub learned: Option<Learned>,
     pub value: ValueHistory,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// One without settings and earlier debates.
+    pub fn new(data: &'a Data, max_question_tokens: u64) -> Self {
+        Self {
+            data,
+            max_question_tokens,
+            now: 0,
+            settings: Value::Null,
+            history: Vec::new(),
+            learned: None,
+            value: ValueHistory::default(),
+        }
+    }
+
     /// The protocol's settings; defaults if the configuration has none.
     pub fn settings<S: DeserializeOwned + Default>(&self) -> S {
         S::deserialize(&self.settings).unwrap_or_default()
@@ -329,6 +363,8 @@ pub trait AnyProtocol: Send + Sync {
     fn needs(&self) -> Needs;
     fn task(&self) -> Task;
     fn parts(&self) -> Option<&'static str>;
+    fn blind(&self) -> Option<BlindAnswers>;
+    fn subject(&self) -> Subject;
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
     fn domain(&self, input: &Value) -> Option<Domain>;
     fn validate(
@@ -370,6 +406,10 @@ impl<P: Protocol> AnyProtocol for P {
         P::PHASE_NAMES_EVENTS
     }
 
+    fn blind(&self) -> Option<BlindAnswers> {
+        P::BLIND
+    }
+
     fn needs(&self) -> Needs {
         P::NEEDS
     }
@@ -380,6 +420,10 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn parts(&self) -> Option<&'static str> {
         P::PARTS
+    }
+
+    fn subject(&self) -> Subject {
+        P::SUBJECT
     }
 
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {

@@ -4,15 +4,7 @@ use super::*;
 use crate::protocols::{Dialectic, Modes};
 
 fn context(data: &Data) -> Context<'_> {
-    Context {
-        data,
-        max_question_tokens: 1000,
-        now: 0,
-        settings: Value::Null,
-        history: Vec::new(),
-        learned: None,
-        value: crate::round_value::ValueHistory::default(),
-    }
+    Context::new(data, 1000)
 }
 
 fn faults(protocol: &dyn AnyProtocol, input: Value, question: &str) -> Vec<(String, String)> {
@@ -115,15 +107,7 @@ fn b03_every_protocol_has_variants_that_its_own_input_accepts() {
                 question,
                 ..Request::default()
             };
-            let context = Context {
-                data: &data,
-                max_question_tokens: 1000,
-                now: 0,
-                settings: Value::Null,
-                history: Vec::new(),
-                learned: None,
-                value: ValueHistory::default(),
-            };
+            let context = Context::new(&data, 1000);
             assert!(
                 protocol.validate(input, request, context).is_ok(),
                 "{}",

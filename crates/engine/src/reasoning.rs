@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Data, DataError, DataKind, Origin, Text, is_name};
 use crate::embedder::Embedder;
 use crate::model::ModelError;
+use crate::tokens;
 
 /// A reasoning template: steps and pitfalls for one kind of question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,13 @@ impl Template {
     pub fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
         let what = format!("{}. {}", self.name, self.when);
         std::iter::once(what).chain(self.questions.iter().cloned())
+    }
+
+    /// The tokens of what a prompt contains of it.
+    fn prompt_tokens(&self) -> u64 {
+        let lists = self.steps.iter().chain(&self.pitfalls);
+        let texts = [&self.name, &self.when].into_iter().chain(lists);
+        texts.map(|text| tokens::estimate(text)).sum()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -139,6 +147,14 @@ impl Library {
 
     pub fn all(&self) -> &[LibraryEntry] {
         &self.templates
+    }
+
+    /// The tokens that a template adds to a prompt, on average.
+    pub fn mean_tokens(&self) -> u64 {
+        let templates = self.templates.iter();
+        let sizes = templates.map(|entry| entry.template.prompt_tokens());
+        let sum: u64 = sizes.sum();
+        sum.checked_div(self.templates.len() as u64).unwrap_or(0)
     }
 
     /// The template with this id.

@@ -248,6 +248,14 @@ pub enum Chart {
         scale: Scale,
         rows: Vec<DotRow>,
     },
+    /// A value against an amount on a logarithmic axis, each with its interval.
+    Points {
+        title: String,
+        /// The name of the horizontal axis.
+        amount: String,
+        scale: Scale,
+        points: Vec<Point>,
+    },
 }
 
 /// Range of an axis and number format.
@@ -306,6 +314,18 @@ pub struct DotRow {
     pub dots: Vec<Dot>,
     /// Shown next to the row: "36 apart".
     pub remark: Option<Cell>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Point {
+    pub label: String,
+    /// Above 0.
+    pub amount: f64,
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Whether it stands out: no other point is better for less.
+    pub is_front: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -457,9 +477,10 @@ impl Unit {
 impl Chart {
     pub fn title(&self) -> &str {
         match self {
-            Self::Bars { title, .. } | Self::Lines { title, .. } | Self::Dots { title, .. } => {
-                title
-            }
+            Self::Bars { title, .. }
+            | Self::Lines { title, .. }
+            | Self::Dots { title, .. }
+            | Self::Points { title, .. } => title,
         }
     }
 
@@ -497,8 +518,46 @@ impl Chart {
                 Table::of(title, &columns, rows)
             }
             Self::Dots { title, scale, rows } => dots_table(title, *scale, rows),
+            Self::Points {
+                title,
+                amount,
+                scale,
+                points,
+            } => points_table(title, amount, *scale, points),
         }
     }
+}
+
+fn points_table(title: &str, amount: &str, scale: Scale, points: &[Point]) -> Table {
+    let columns = ["", &format!("#{amount}"), "#value", "95%", ""];
+    let rows = points.iter().map(|point| {
+        let range = format!(
+            "{} … {}",
+            scale.unit.write(point.low),
+            scale.unit.write(point.high)
+        );
+        let front = if point.is_front { "front" } else { "" };
+        vec![
+            Cell::new(point.label.clone()),
+            Cell::new(significant(point.amount)),
+            Cell::new(scale.unit.write(point.value)),
+            Cell::new(range),
+            Cell::new(front),
+        ]
+    });
+    Table::of(title, &columns, rows)
+}
+
+/// An amount with three significant digits at most: `12400`, `0.0312`.
+pub fn significant(amount: f64) -> String {
+    let places = match amount.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        0.1.. => 3,
+        _ => 5,
+    };
+    format!("{amount:.places$}")
 }
 
 fn dots_table(title: &str, scale: Scale, rows: &[DotRow]) -> Table {

@@ -186,15 +186,8 @@ pub(crate) fn plan_at(
         depth,
         ..crate::protocol::Request::default()
     };
-    let context = Context {
-        data: &Data::built_in(),
-        max_question_tokens: 1000,
-        now: 0,
-        settings: Value::Null,
-        history: Vec::new(),
-        learned: None,
-        value: crate::round_value::ValueHistory::default(),
-    };
+    let data = Data::built_in();
+    let context = Context::new(&data, 1000);
     let plan = protocol.validate(input, request, context);
     plan.unwrap_or_else(|faults| panic!("{faults:?}"))
 }
@@ -311,6 +304,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

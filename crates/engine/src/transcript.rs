@@ -47,8 +47,19 @@ pub struct Transcript {
     pub rating: Option<Rating>,
     /// The decision the debate waits for.
     pub waiting_for: Option<Query>,
+    /// The debate that it follows up on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentLink>,
     /// The last journal entry included.
     pub seq: u64,
+}
+
+/// The debate before a follow-up; it may have been deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ParentLink {
+    pub id: String,
+    /// As the seats read it.
+    pub question: String,
 }
 
 /// A seat and its model.
@@ -187,6 +198,10 @@ impl Transcript {
             totals: Totals::default(),
             rating: None,
             waiting_for: None,
+            parent: setup.parent.as_ref().map(|parent| ParentLink {
+                id: parent.id.clone(),
+                question: parent.question.clone(),
+            }),
             seq: 0,
         }
     }

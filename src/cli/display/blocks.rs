@@ -17,6 +17,8 @@ const MAX_CELL: usize = 400;
 /// Length of a bar or an axis, in columns.
 const TRACK: usize = 32;
 pub(super) const INDENT: &str = "  ";
+/// Several judges at the same place of an axis.
+const SEVERAL: char = '∗';
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RenderOptions {
@@ -222,6 +224,7 @@ fn chart(chart: &Chart, roles: &Roles, options: RenderOptions) -> Vec<String> {
             ..
         } => draw_lines(*scale, lines, thresholds),
         Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, roles),
+        Chart::Points { .. } => table(&chart.table(), options),
     }
 }
 
@@ -295,7 +298,7 @@ fn draw_dots(scale: Scale, rows: &[DotRow], roles: &Roles) -> Vec<String> {
         for dot in &row.dots {
             let letter = letter_of(&roles.title(&dot.role), &mut keys);
             let at = track_column(dot.value, scale.from, scale.to);
-            track[at] = if track[at] == '·' { letter } else { '∗' };
+            track[at] = if track[at] == '·' { letter } else { SEVERAL };
         }
         if let Some(line) = row.line {
             let at = track_column(line, scale.from, scale.to);
@@ -317,10 +320,13 @@ fn draw_dots(scale: Scale, rows: &[DotRow], roles: &Roles) -> Vec<String> {
             painted(BOLD, &line)
         ));
     }
-    let keys: Vec<String> = keys
+    let mut keys: Vec<String> = keys
         .iter()
         .map(|(letter, title)| format!("{letter} {title}"))
         .collect();
+    if out.iter().any(|line| line.contains(SEVERAL)) {
+        keys.push(format!("{SEVERAL} several"));
+    }
     out.push(painted(
         QUIET,
         &format!("{INDENT}┃ result, {}", keys.join(", ")),

@@ -15,16 +15,19 @@ const MAX_LINES: usize = 21;
 const MAX_ANSWER: usize = 5;
 /// Lines of one row below the answer.
 const MAX_ROW: usize = 2;
-/// Entries of a row.
+/// Entries of a kind.
 const MAX_ENTRIES: usize = 2;
 const LABEL: usize = 11;
 const INDENT: &str = "  ";
 
-/// How much of the answer the card has.
+/// How much of the verdict the card has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AnswerPart<'a> {
-    Short,
-    /// As it is printed.
+pub(crate) enum Detail<'a> {
+    /// What fits on a screen.
+    Screen,
+    /// The beginning of the answer, and every row in full.
+    Rows,
+    /// The whole answer, as it is printed, and every row in full.
     Whole(&'a str),
 }
 
@@ -35,33 +38,36 @@ struct Row {
     tone: Tone,
 }
 
-/// The card of a debate. `title` is what kind of debate it was.
+/// The card of a debate. `title` is what kind of debate it was. Rows in full are as long as they are, unless they are wrapped.
 pub(crate) fn card(
     verdict: &Verdict,
     question: &str,
     title: &str,
-    part: AnswerPart<'_>,
-    width: usize,
+    detail: Detail<'_>,
+    (width, wraps): (usize, bool),
 ) -> Vec<String> {
-    let mut head = vec![heading(verdict, question, title, width)];
-    head.extend(badge(verdict, width));
-    head.push(String::new());
-    let room = match part {
-        AnswerPart::Short => {
-            head.extend(answer(verdict, width));
-            MAX_LINES.saturating_sub(head.len() + 2)
-        }
-        AnswerPart::Whole(text) => {
-            head.extend([text.to_owned(), String::new()]);
-            MAX_LINES
-        }
-    };
-    let usage = output::short(&usage(verdict), width.saturating_sub(INDENT.len()));
-    let usage = painted(QUIET, &format!("{INDENT}{usage}"));
-    let mut lines = head;
-    lines.extend(fitted(&rows(verdict), width, room));
+    let mut lines = vec![heading(verdict, question, title, width)];
+    lines.extend(badge(verdict, width));
     lines.push(String::new());
-    lines.push(usage);
+    match detail {
+        Detail::Screen => {
+            lines.extend(answer(verdict, width));
+            let room = MAX_LINES.saturating_sub(lines.len() + 2);
+            lines.extend(fitted(&rows(verdict, MAX_ENTRIES), width, room));
+        }
+        Detail::Rows | Detail::Whole(_) => {
+            match detail {
+                Detail::Whole(text) => lines.extend([text.to_owned(), String::new()]),
+                Detail::Rows | Detail::Screen => lines.extend(answer(verdict, width)),
+            }
+            let width = if wraps { width } else { usize::MAX };
+            let rows = rows(verdict, usize::MAX);
+            lines.extend(rows.iter().flat_map(|row| drawn(row, width, usize::MAX)));
+        }
+    }
+    let usage = output::short(&usage(verdict), width.saturating_sub(INDENT.len()));
+    lines.push(String::new());
+    lines.push(painted(QUIET, &format!("{INDENT}{usage}")));
     lines
 }
 
@@ -157,15 +163,15 @@ fn clamped(text: &str, width: usize, max: usize) -> Vec<String> {
     lines
 }
 
-/// The most important first.
-fn rows(verdict: &Verdict) -> Vec<Row> {
+/// The most important first. `max` is the number of failures, and of seats that disagree.
+fn rows(verdict: &Verdict, max: usize) -> Vec<Row> {
     let row = |label, text: String, tone| Row { label, text, tone };
     let mut rows = Vec::new();
-    for failure in verdict.failures.iter().take(MAX_ENTRIES) {
-        let text = format!("{}: {}", failure.text, failure.reason);
-        rows.push(row("Failed", text, Tone::Caution));
+    let failures = failures(verdict);
+    for text in failures.iter().take(max) {
+        rows.push(row("Failed", text.clone(), Tone::Caution));
     }
-    if let Some(more) = more(verdict.failures.len()) {
+    if let Some(more) = more(failures.len(), max) {
         rows.push(row("", format!("{more} failed"), Tone::Caution));
     }
     if let Some(confidence) = &verdict.confidence {
@@ -185,13 +191,13 @@ fn rows(verdict: &Verdict) -> Vec<Row> {
     if let Some(changed) = &verdict.changed {
         rows.push(row("Change", changed.text.clone(), Tone::Plain));
     }
-    for dissent in verdict.dissent.iter().take(MAX_ENTRIES) {
+    for dissent in verdict.dissent.iter().take(max) {
         let reason = dissent.reason.as_deref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         let text = format!("{}: {}{reason}", dissent.title, dissent.position);
         rows.push(row("Dissent", text, Tone::Plain));
     }
-    if let Some(more) = more(verdict.dissent.len()) {
+    if let Some(more) = more(verdict.dissent.len(), max) {
         rows.push(row("", more, Tone::Quiet));
     }
     let figures = verdict.figures.iter();
@@ -209,8 +215,40 @@ fn rows(verdict: &Verdict) -> Vec<Row> {
     rows
 }
 
-fn more(count: usize) -> Option<String> {
-    let more = count.checked_sub(MAX_ENTRIES).filter(|more| *more > 0)?;
+/// The failures with their reasons, each reason once: a dead server fails every seat.
+pub(super) fn failures(verdict: &Verdict) -> Vec<String> {
+    const VERB: &str = " gave no answer";
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for failure in &verdict.failures {
+        match by_reason
+            .iter_mut()
+            .find(|(reason, _)| *reason == failure.reason)
+        {
+            Some((_, texts)) => texts.push(&failure.text),
+            None => by_reason.push((&failure.reason, vec![&failure.text])),
+        }
+    }
+    let merged = |texts: &[&str]| -> Option<String> {
+        let parts = texts.iter().map(|text| text.split_once(VERB));
+        let parts: Vec<(&str, &str)> = parts.collect::<Option<_>>()?;
+        let when = parts.first()?.1;
+        let when = if parts.iter().all(|part| part.1 == when) {
+            when
+        } else {
+            ""
+        };
+        let seats: Vec<&str> = parts.iter().map(|part| part.0).collect();
+        Some(format!("{}{VERB}{when}", seats.join(", ")))
+    };
+    let lines = by_reason.iter().map(|(reason, texts)| {
+        let text = merged(texts).unwrap_or_else(|| texts.join("; "));
+        format!("{text}: {reason}")
+    });
+    lines.collect()
+}
+
+fn more(count: usize, max: usize) -> Option<String> {
+    let more = count.checked_sub(max).filter(|more| *more > 0)?;
     Some(format!("and {more} more"))
 }
 

@@ -9,7 +9,13 @@ use crate::render::test_support::verdict;
 
 fn drawn(verdict: &Verdict, width: usize) -> Vec<String> {
     let question = "REST or GraphQL for the dashboard?";
-    let lines = card(verdict, question, "Dialectic", AnswerPart::Short, width);
+    let lines = card(
+        verdict,
+        question,
+        "Dialectic",
+        Detail::Screen,
+        (width, true),
+    );
     let lines = lines.iter().map(|line| strip_str(line).to_string());
     lines.map(|line| line.trim_end().to_owned()).collect()
 }
@@ -85,4 +91,72 @@ fn a_debate_without_an_answer_has_a_card_too() {
     let lines = drawn(&verdict, 80);
     assert_eq!(lines.len(), 5, "{}", lines.join("\n"));
     assert!(lines[0].ends_with("Dialectic · 3 rounds · failed"));
+}
+
+/// P-11: only the end of a live run is bounded to a screen; `show` has every row in full, on a pipe without line breaks.
+#[test]
+fn p11_rows_in_full_are_not_cut() {
+    let long = "many long words without an end "
+        .repeat(40)
+        .trim()
+        .to_owned();
+    let failure = |number: usize| SeatFailure {
+        seat: "skeptic".into(),
+        text: format!("Seat {number} gave no answer"),
+        reason: format!("{long} {number}"),
+    };
+    let verdict = Verdict {
+        caveats: vec![long.clone(); 3],
+        failures: (1..=5).map(failure).collect(),
+        ..verdict()
+    };
+    let lines = |detail, wraps| {
+        let lines = card(&verdict, "Why?", "Dialectic", detail, (80, wraps));
+        let lines = lines.iter().map(|line| strip_str(line).to_string());
+        lines.collect::<Vec<_>>()
+    };
+    for detail in [Detail::Rows, Detail::Whole("The answer.")] {
+        let wrapped = lines(detail, true);
+        assert!(wrapped.iter().all(|line| line.width() <= 80), "{wrapped:?}");
+        let text = wrapped.join(" ");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        assert!(text.contains(&vec![long.as_str(); 3].join(" · ")), "{text}");
+        for number in 1..=5 {
+            let failed = format!("Seat {number} gave no answer: {long} {number}");
+            assert!(text.contains(&failed), "{failed}: {text}");
+        }
+        let plain = lines(detail, false);
+        let caveats = plain.iter().find(|line| line.contains("Caveats")).unwrap();
+        assert!(
+            caveats.ends_with(&vec![long.as_str(); 3].join(" · ")),
+            "{caveats}"
+        );
+    }
+}
+
+/// C-06: a dead server fails every seat; its reason is on the card once.
+#[test]
+fn c06_a_reason_is_told_once_for_all_seats() {
+    let failure = |title: &str, when: &str, reason: &str| SeatFailure {
+        seat: title.to_lowercase(),
+        text: format!("{title} gave no answer{when}"),
+        reason: reason.into(),
+    };
+    let dead = "cannot reach the server";
+    let verdict = Verdict {
+        failures: vec![
+            failure("Builder", " in round 1", dead),
+            failure("Analyst", " in round 1", dead),
+            failure("Judge", "", "the reply was empty"),
+        ],
+        ..verdict()
+    };
+    assert_eq!(
+        failures(&verdict),
+        [
+            "Builder, Analyst gave no answer in round 1: cannot reach the server",
+            "Judge gave no answer: the reply was empty",
+        ]
+    );
 }

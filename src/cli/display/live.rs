@@ -33,6 +33,8 @@ pub(super) struct LiveView<'a> {
     pub(super) verdict: Option<&'a Verdict>,
     pub(super) seats: Vec<ActiveSeat<'a>>,
     pub(super) roles: &'a Roles,
+    /// The line that the user is typing, if they may.
+    pub(super) input: Option<&'a str>,
 }
 
 #[derive(Default)]
@@ -89,8 +91,7 @@ fn lines(view: &LiveView<'_>, width: usize) -> Vec<String> {
         let draft = card::answer(verdict, width);
         let draft = draft.into_iter().filter(|line| !line.is_empty());
         lines.extend(draft.take(MAX_DRAFT));
-        for failure in &verdict.failures {
-            let text = format!("{}: {}", failure.text, failure.reason);
+        for text in card::failures(verdict) {
             let text = output::short(&output::harmless(&text), width - 4);
             let style = super::blocks::style(Tone::Caution);
             lines.push(painted(
@@ -110,7 +111,30 @@ fn lines(view: &LiveView<'_>, width: usize) -> Vec<String> {
         let more = format!("  and {} more", view.seats.len() - MAX_SEATS);
         lines.push(painted(QUIET, &more));
     }
+    lines.extend(view.input.map(|draft| input_line(draft, width)));
     lines
+}
+
+/// `You ▸ Mind the cost.▏`
+fn input_line(draft: &str, width: usize) -> String {
+    const PROMPT: &str = "You ▸ ";
+    const CURSOR: &str = "▏";
+    let room = width.saturating_sub(PROMPT.width() + CURSOR.width());
+    let draft = output::harmless(draft);
+    let text = if draft.is_empty() {
+        painted(
+            QUIET,
+            &output::short("message for the next round, then Enter", room),
+        )
+    } else {
+        end_of(&draft, room)
+    };
+    let prompt = painted(BOLD, PROMPT);
+    if draft.is_empty() {
+        format!("{prompt}{CURSOR}{text}")
+    } else {
+        format!("{prompt}{text}{CURSOR}")
+    }
 }
 
 /// `  Skeptic   writes: … holds for four of eleven screens`

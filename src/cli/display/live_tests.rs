@@ -11,6 +11,7 @@ fn drawn(seats: Vec<ActiveSeat<'_>>, width: usize) -> Vec<String> {
         verdict: Some(&verdict),
         seats,
         roles: &roles,
+        input: None,
     };
     let lines = lines(&view, width).into_iter();
     lines.map(|line| strip_str(&line).to_string()).collect()

@@ -7,9 +7,9 @@ use roundtable_engine::report::{NextAction, Verdict};
 
 use super::super::args::OutputMode;
 use super::super::decision_prompt;
-use super::super::output::{self, BOLD, painted, short_id};
+use super::super::output::{self, BOLD, WARN, painted, short_id};
 use super::super::stored_debate::StoredDebate;
-use super::card::{AnswerPart, card};
+use super::card::{Detail, card};
 use super::{Display, summary};
 use crate::failure::Failure;
 use crate::setup::limits::UsedUp;
@@ -25,6 +25,14 @@ impl Display {
         show_result(&self.mode, stored)?;
         if self.mode.quiet || stored.transcript.state == State::Waiting {
             return Ok(());
+        }
+        if self.unread(stored.entries()) > 0 {
+            let id = short_id(&stored.transcript.id);
+            let text = format!(
+                "  Your last message was not read: the debate ended before the next round. Ask it as a follow-up:\n  \
+                 roundtable ask \"…\" --continue {id}"
+            );
+            output::note(&painted(WARN, &text));
         }
         if let Some(verdict) = &stored.report.verdict {
             output::note(&next_commands(verdict, stored, budget, configured));
@@ -51,7 +59,10 @@ fn next_commands(
         }
         Some(NextAction::Retry) => format!("{resume} (retries the failed steps)"),
         Some(NextAction::Resume) => resume,
-        Some(_) | None => return format!("  More: {show} [--rounds | --record], export, rate"),
+        Some(_) | None if verdict.actions.contains(&NextAction::FollowUp) => {
+            return format!("  More: {show} [--rounds], export, rate, ask --continue last");
+        }
+        Some(_) | None => return format!("  More: {show} [--rounds | --record]"),
     };
     format!("  Next: {next}")
 }
@@ -108,8 +119,8 @@ fn show_verdict(stored: &StoredDebate) {
         verdict,
         &transcript.question,
         &title,
-        AnswerPart::Short,
-        width,
+        Detail::Screen,
+        (width, true),
     );
     for line in lines {
         if output::stdout_is_terminal() {

@@ -136,7 +136,8 @@ pub(super) fn noted(key: &str, value: &Value) {
         .collect();
     let text = match (value["failure"].as_str(), hits.is_empty()) {
         (Some(reason), _) => format!("no reasoning templates: {reason}"),
-        (None, true) => "no reasoning template matches this question".to_owned(),
+        // Nothing that the user could act on.
+        (None, true) => return,
         (None, false) => format!("reasoning templates: {}", hits.join(", ")),
     };
     output::note(&painted(QUIET, &text));

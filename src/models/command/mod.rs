@@ -51,7 +51,7 @@ impl CommandModel {
             spec: Arc::clone(spec),
             errors: Arc::new(ErrorContext {
                 provider: provider.name.clone(),
-                base_url: provider.base_url.clone(),
+                address: provider.shown_address(),
                 key_setting: String::new(),
                 is_ollama: false,
                 secrets: passed

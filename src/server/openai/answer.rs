@@ -73,6 +73,9 @@ pub(in crate::server) struct Extension {
     caveats: Vec<String>,
     /// Seats that did not answer.
     failures: Vec<SeatFailure>,
+    /// Parameters of the request that had no effect on the debate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<&'static str>,
 }
 
 impl From<&Totals> for TokenUsage {
@@ -115,7 +118,8 @@ pub(super) async fn read(
         (row, entries, found)
     })
     .await?;
-    let (content, extension) = found?;
+    let (content, mut extension) = found?;
+    extension.ignored = ask.ignored();
     let mut answer = Answer {
         content,
         finish: "stop",
@@ -163,6 +167,7 @@ fn found(row: &DebateRow, entries: &[Entry]) -> Result<(String, Extension), Prob
             .as_ref()
             .map_or_else(Vec::new, |verdict| verdict.failures.clone()),
         dissent: verdict.map_or_else(Vec::new, |verdict| verdict.dissent),
+        ignored: Vec::new(),
     };
     Ok((content, extension))
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use jsonschema::Validator;
 use roundtable_engine::model::Image;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::problem::Problem;
 use crate::failure::Fault;
@@ -22,6 +22,15 @@ pub(super) struct Ask {
     pub(super) temperature: Option<f64>,
     pub(super) seed: Option<u64>,
     pub(super) form: Form,
+}
+
+impl Ask {
+    /// Parameters of the request that a debate does not follow: the cast sets the temperature of each seat, because blind seats
+    /// have to differ and judges must not.
+    pub(super) fn ignored(&self) -> Vec<&'static str> {
+        let temperature = self.temperature.map(|_| "temperature");
+        temperature.into_iter().collect()
+    }
 }
 
 /// One message of the conversation.
@@ -90,11 +99,21 @@ impl Role {
 /// Text and images of a message's parts, whose types differ by endpoint.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    pub(super) text: String,
-    pub(super) images: Vec<Image>,
+    text: String,
+    images: Vec<Image>,
 }
 
 impl Parts {
+    /// The message at `at` with these parts.
+    pub(super) fn by(self, role: &str, at: &str) -> Result<Turn, Problem> {
+        let unknown = || invalid(&format!("{at}/role"), format!("unknown role '{role}'"));
+        Ok(Turn {
+            role: Role::named(role).ok_or_else(unknown)?,
+            text: self.text,
+            images: self.images,
+        })
+    }
+
     pub(super) fn add_text(&mut self, text: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -153,6 +172,30 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), Proble
 pub(super) fn seed(seed: i64) -> u64 {
     const MAX: u64 = 9_007_199_254_740_991;
     seed.unsigned_abs() & MAX
+}
+
+/// A part of a message that no seat can read. `readable` are the types that can be sent.
+pub(super) fn unreadable(at: &str, kind: &str, readable: &str) -> Problem {
+    let message =
+        format!("a debate cannot read a part of type '{kind}': send {readable} with a data URL");
+    unsupported(at, message)
+}
+
+/// The form with this type. `at` and `schema` are those of a `json_schema`, with its name.
+pub(super) fn form(
+    kind: &str,
+    at: &str,
+    schema: Option<(&str, Option<&Value>)>,
+) -> Result<Form, Problem> {
+    match (kind, schema) {
+        ("json_object", _) => Ok(Form::JsonObject),
+        ("json_schema", Some((name, schema))) => {
+            let schema = schema.cloned().unwrap_or_else(|| json!({}));
+            json_form(&format!("{at}/schema"), name, schema)
+        }
+        ("json_schema", None) => Err(invalid(at, "expected a name and a schema")),
+        _ => Ok(Form::Text),
+    }
 }
 
 /// The form that a JSON schema asks for. References into other documents are refused.

@@ -13,7 +13,7 @@ use super::super::App;
 use super::super::problem::Problem;
 use super::super::requests::Sent;
 use super::answer::{self, Answer, TokenUsage};
-use super::ask::{self, Ask, Form, Parts, Role, Turn, invalid, json_form, only, unsupported};
+use super::ask::{self, Ask, Form, Parts, Turn, only, unsupported};
 use super::respond::{Sender, respond};
 use super::stream::{Wire, data};
 use super::{catalog, errors};
@@ -45,7 +45,7 @@ pub(crate) struct ChatRequest {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     max_completion_tokens: Option<u64>,
-    /// Checked, but without effect on a debate: the cast sets the temperature of each seat.
+    /// Checked, but without effect on a debate: the cast sets the temperature of each seat. `roundtable.ignored` says so.
     #[serde(default)]
     #[schemars(range(min = 0, max = 2))]
     temperature: Option<f64>,
@@ -193,31 +193,18 @@ impl ChatRequest {
     }
 
     fn form(&self) -> Result<Form, Problem> {
-        const AT: &str = "/response_format/json_schema";
         let Some(format) = &self.response_format else {
             return Ok(Form::Text);
         };
-        match (format.kind.as_str(), &format.json_schema) {
-            ("json_object", _) => Ok(Form::JsonObject),
-            ("json_schema", Some(named)) => {
-                let schema = named.schema.clone().unwrap_or_else(|| json!({}));
-                json_form(&format!("{AT}/schema"), &named.name, schema)
-            }
-            ("json_schema", None) => Err(invalid(AT, "expected a name and a schema")),
-            _ => Ok(Form::Text),
-        }
+        let named = format.json_schema.as_ref();
+        let schema = named.map(|named| (named.name.as_str(), named.schema.as_ref()));
+        ask::form(&format.kind, "/response_format/json_schema", schema)
     }
 }
 
 impl ChatMessage {
     fn turn(&self, index: usize) -> Result<Turn, Problem> {
         let at = format!("/messages/{index}");
-        let role = Role::named(&self.role).ok_or_else(|| {
-            invalid(
-                &format!("{at}/role"),
-                format!("unknown role '{}'", self.role),
-            )
-        })?;
         let mut parts = Parts::default();
         match &self.content {
             None => {}
@@ -228,11 +215,7 @@ impl ChatMessage {
                 }
             }
         }
-        Ok(Turn {
-            role,
-            text: parts.text,
-            images: parts.images,
-        })
+        parts.by(&self.role, &at)
     }
 }
 
@@ -243,12 +226,7 @@ impl ContentPart {
             ("image_url", _, Some(image)) => {
                 parts.add_image(&format!("{at}/image_url/url"), &image.url)?;
             }
-            (kind, ..) => {
-                let message = format!(
-                    "a debate cannot read a part of type '{kind}': send text, or an image_url with a data URL"
-                );
-                return Err(unsupported(at, message));
-            }
+            (kind, ..) => return Err(ask::unreadable(at, kind, "text, or an image_url")),
         }
         Ok(())
     }

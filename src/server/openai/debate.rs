@@ -63,6 +63,7 @@ pub(super) async fn start(
         key: rest::idempotency_key(headers, caller)?,
         fingerprint: off_runtime(move || rest::fingerprint(&bytes)).await?,
         token: caller.token,
+        is_attended: false,
     };
     let on_disconnect = choice.on_disconnect;
     let new = new_debate(app, ask, choice)?;
@@ -73,7 +74,7 @@ pub(super) async fn start(
         let created = if let Some(created) = app.store.find_created(&request).await? {
             created
         } else {
-            let spec = rest::spec_of(&app, new).await?;
+            let spec = rest::spec_of(&app, &caller, new).await?;
             rest::start(&app, &caller, spec, &request).await?
         };
         let is_new = matches!(created, Created::New(_));

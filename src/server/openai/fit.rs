@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::super::App;
 use super::super::access::Caller;
 use super::super::problem::Problem;
+use super::super::quota::record_outside;
 use super::answer::Answer;
 use super::ask::{Form, JsonForm};
 use super::debate::without_answer;
@@ -56,7 +57,7 @@ pub(super) async fn fit(
             (&fault, attempt),
         )?;
         let call = single_call(model.as_ref(), price, policy.priced_only, request).await;
-        app.quotas.record_outside(caller, call.cost);
+        record_outside(&app.store, caller, call.cost).await;
         answer.usage.add(call.usage);
         if let Some(extension) = &mut answer.roundtable {
             extension.add_call(call.cost);

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::super::App;
 use super::super::problem::Problem;
 use super::super::requests::Sent;
 use super::super::rest;
+use super::super::{App, off_runtime};
 use super::answer::{self, Answer, TokenUsage};
-use super::ask::{self, Ask, Form, Parts, Role, Turn, invalid, json_form, unsupported};
+use super::ask::{self, Ask, Form, Parts, Role, Turn, invalid, unsupported};
 use super::catalog;
 use super::respond::{Sender, respond};
 use super::stream::Wire;
@@ -37,7 +37,7 @@ pub(crate) struct ResponsesRequest {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     max_output_tokens: Option<u64>,
-    /// Checked, but without effect on a debate: the cast sets the temperature of each seat.
+    /// Checked, but without effect on a debate: the cast sets the temperature of each seat. `roundtable.ignored` says so.
     #[serde(default)]
     #[schemars(range(min = 0, max = 2))]
     temperature: Option<f64>,
@@ -167,15 +167,12 @@ impl ResponsesRequest {
 
     fn form(&self) -> Result<Form, Problem> {
         let format = self.text.as_ref().and_then(|text| text.format.as_ref());
-        match format.map(|format| (format.kind.as_str(), format)) {
-            Some(("json_object", _)) => Ok(Form::JsonObject),
-            Some(("json_schema", format)) => {
-                let schema = format.schema.clone().unwrap_or_default();
-                let name = format.name.as_deref().unwrap_or("answer");
-                json_form("/text/format/schema", name, schema)
-            }
-            _ => Ok(Form::Text),
-        }
+        let Some(format) = format else {
+            return Ok(Form::Text);
+        };
+        let name = format.name.as_deref().unwrap_or("answer");
+        let schema = format.schema.as_ref().unwrap_or(&Value::Null);
+        ask::form(&format.kind, "/text/format", Some((name, Some(schema))))
     }
 
     fn text_format(&self) -> Value {
@@ -219,9 +216,6 @@ impl InputItem {
     }
 
     fn message(&self, at: &str) -> Result<Turn, Problem> {
-        let name = self.role.as_deref().unwrap_or_default();
-        let role = Role::named(name)
-            .ok_or_else(|| invalid(&format!("{at}/role"), format!("unknown role '{name}'")))?;
         let mut parts = Parts::default();
         match &self.content {
             None => {}
@@ -237,20 +231,14 @@ impl InputItem {
                             parts.add_image(&format!("{at}/image_url"), url)?;
                         }
                         (kind, ..) => {
-                            let message = format!(
-                                "a debate cannot read a part of type '{kind}': send input_text, or an input_image with a data URL"
-                            );
-                            return Err(unsupported(&at, message));
+                            let readable = "input_text, or an input_image";
+                            return Err(ask::unreadable(&at, kind, readable));
                         }
                     }
                 }
             }
         }
-        Ok(Turn {
-            role,
-            text: parts.text,
-            images: parts.images,
-        })
+        parts.by(self.role.as_deref().unwrap_or_default(), at)
     }
 }
 
@@ -284,7 +272,8 @@ pub(super) async fn create(
             previous_response_id: content.previous_response_id.clone(),
             reasoning: json!({ "effort": null, "summary": null }),
             store: true,
-            temperature: content.temperature,
+            // No call of the debate had it.
+            temperature: None,
             text: content.text_format(),
             tool_choice: content.tool_choice.clone().unwrap_or_else(|| "auto".into()),
             tools: content.tools.clone().unwrap_or_default(),
@@ -317,7 +306,7 @@ async fn earlier(app: &App, sender: &Sender, id: &str) -> Result<Vec<Turn>, Prob
         .renamed(StatusCode::NOT_FOUND, "previous-response-not-found")
     })?;
     let entries = app.store.entries(row.id).await?;
-    let answer = protocols::report(&entries).answer;
+    let answer = off_runtime(move || protocols::report(&entries).answer).await?;
     Ok([
         Some(plain(Role::User, row.question)),
         answer.map(|answer| plain(Role::Assistant, answer)),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::super::App;
 use super::super::access::Caller;
 use super::super::problem::Problem;
+use super::super::quota::record_outside;
 use super::super::requests::NewDebate;
 use super::super::rest;
 use super::super::scheduler::progress_sink;
@@ -93,7 +94,7 @@ pub(super) async fn answer(
     let model = fast.seat_model.model.as_ref();
     let request = request(&fast.name, ask);
     let call = single_call(model, fast.seat_model.price, is_limited, request).await;
-    app.quotas.record_outside(caller, call.cost);
+    record_outside(&app.store, caller, call.cost).await;
     let text = call.reply.map_err(|error| failed(&fast.name, &error))?;
     let text = roundtable_engine::reply::without_reasoning(&text);
     let mut answer = Answer {
@@ -125,7 +126,7 @@ async fn fast_model(app: &Arc<App>, caller: &Caller, choice: Choice) -> Result<F
         budget: choice.debate.budget,
         ..NewDebate::of(Panel::NAME)
     };
-    let mut spec = rest::spec_of(app, new).await?;
+    let mut spec = rest::spec_of(app, caller, new).await?;
     spec.policy = caller.policy();
     let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
     rest::check_recursion(app, &prepared)?;

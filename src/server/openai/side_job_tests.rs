@@ -12,7 +12,7 @@ fn turn(role: Role, text: &str) -> Turn {
     Turn { role, ..user(text) }
 }
 
-/// The instructions of `open-webui`, shortened in the middle.
+/// The instructions of Open WebUI 0.12, in its structure and with its keys.
 fn instructions() -> Vec<String> {
     let with = |task: &str, output: &str| {
         format!(
@@ -21,11 +21,14 @@ fn instructions() -> Vec<String> {
         )
     };
     vec![
-        with("Generate a concise, 3-5 word title with an emoji.", "{ \"title\": \"your concise title here\" }"),
+        with("Generate a concise title.", "{ \"title\": \"your concise title here\" }\n### Examples:\n- { \"title\": \"Tea\" }"),
         with("Generate 1-3 broad tags.", "{ \"tags\": [\"tag1\", \"tag2\"] }"),
         with("Suggest 3-5 relevant follow-up questions.", "{ \"follow_ups\": [\"Question 1?\"] }"),
         with("Analyze the chat history.", "{\n  \"queries\": [\"query1\", \"query2\"]\n}"),
         with("Generate a detailed prompt.", "{\n    \"prompt\": \"Your detailed description here.\"\n}"),
+        "### Task:\nContinue the text.\n- Respond only in JSON format: `{ \"text\": \"…\" }`.\n<chat_history>\nUSER: Hi\n</chat_history>\n\
+         <type>General</type>  \n<text>And the</text>  \n#### Output:\n"
+            .into(),
         "Your task is to reflect the speaker's likely facial expression through a fitting emoji. Message: ```Hi```".into(),
     ]
 }

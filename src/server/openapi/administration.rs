@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::operation::{Operation, Response, Schemas, parameter, query};
 use super::time;
 use crate::server::audit_api::AuditPage;
-use crate::server::new_token::NewToken;
-use crate::server::token_api::{AddedToken, TokenList};
+use crate::server::new_token::{NewToken, TokenChange};
+use crate::server::token_api::{AddedToken, TokenInfo, TokenList};
 
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let number = json!({ "type": "integer", "minimum": 1 });
@@ -26,6 +26,22 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "Add a token; its secret is in this response only",
                 Some(schemas.required::<NewToken>()),
                 Response::json(201, "The token was added", schemas.response::<AddedToken>()),
+            )
+        },
+        Operation {
+            method: "put",
+            parameters: vec![parameter("path", "name", "The token's name.", &text)],
+            errors: &[404, 408, 413, 415, 422],
+            ..Operation::post(
+                "/api/v1/tokens/{name}",
+                "changeToken",
+                "Replace the reach and the limits of a token",
+                Some(schemas.required::<TokenChange>()),
+                Response::json(
+                    200,
+                    "The token was changed",
+                    schemas.response::<TokenInfo>(),
+                ),
             )
         },
         Operation {

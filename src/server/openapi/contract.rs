@@ -1,6 +1,8 @@
 //! The operations of the forecasting contract (F-16).
 
-use roundtable_engine::protocols::forecast::{Calibration, DebateResult};
+use roundtable_engine::protocols::forecast::{
+    Calibration, DebateResult, Ensemble, EnsembleRequest,
+};
 use serde_json::{Value, json};
 
 use super::operation::{
@@ -80,6 +82,17 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             "Record the outcome that happened",
             Some(schemas.required::<ResolutionRequest>()),
             Response::empty(204, "The outcome was recorded"),
+        ),
+        Operation::post(
+            "/api/v1/reasoning/ensemble",
+            "combineForecasts",
+            "Combine the probabilities of several forecasting engines",
+            Some(schemas.required::<EnsembleRequest>()),
+            Response::json(
+                200,
+                "The combined probabilities",
+                schemas.response::<Ensemble>(),
+            ),
         ),
         Operation::get(
             "/api/v1/reasoning/calibration",

@@ -130,7 +130,7 @@ impl Scheduler {
         let id = lease.id();
         self.lock().reserved_to_run += 1;
         let slot = self.slot(Some(SlotKind::Run));
-        let source = JobSource::Leased(Box::new(lease));
+        let source = JobSource::Taken(Box::new(lease));
         self.submit(slot, Job { id, source });
     }
 

@@ -111,7 +111,10 @@ struct Job {
 
 enum JobSource {
     Prepared(Box<(Lease, PreparedDebate)>),
+    /// For a client that resumes it.
     Leased(Box<Lease>),
+    /// From the shared queue.
+    Taken(Box<Lease>),
     /// Setup and budget are in the store.
     Stored,
 }
@@ -386,6 +389,20 @@ impl Scheduler {
 
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.closing
+    }
+
+    /// Downloads the embedder in the background if it is missing, so that no debate of a client does.
+    pub(super) fn fetch_embedder(self: &Arc<Self>) {
+        let scheduler = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let fetching = scheduler.context.fetch_embedder(progress_sink().fetching);
+            tokio::select! {
+                () = scheduler.closing.cancelled() => {}
+                fetched = fetching => if let Err(failure) = fetched {
+                    log::note(&format!("debates continue without an embedder: {}", failure.message()));
+                }
+            }
+        });
     }
 
     /// Also tracks the tasks of connections, so that `close` waits for both.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use roundtable_engine::event::{End, State};
 use roundtable_engine::protocols;
-use roundtable_engine::table::{Budget, Halt, end_offline};
+use roundtable_engine::table::{Budget, Halt, LeftAlone, end_offline, note_left_alone};
 use uuid::Uuid;
 
 use super::{ActiveDebate, Job, JobSource, Scheduler, log, progress_sink};
@@ -15,11 +15,37 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::models::ModelPolicy;
 use crate::setup::{self, PreparedDebate, limits};
-use crate::store::Lease;
+use crate::store::{Lease, LeaveAlone};
 
 enum PlayError {
     Halt(Halt),
     Failure(Failure),
+}
+
+/// How the run of a debate stopped.
+enum Stopped {
+    As(State),
+    /// This version cannot replay it. It stays as it is for a version that can.
+    LeftAlone(String),
+}
+
+/// Why a debate is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    /// A client created or resumed it, and is told if it cannot be played.
+    Request,
+    /// Another process ran it.
+    Takeover,
+}
+
+impl Occasion {
+    /// A resumed debate is queued until its first new entry.
+    fn of(state: State) -> Self {
+        match state {
+            State::Running => Self::Takeover,
+            _ => Self::Request,
+        }
+    }
 }
 
 impl Scheduler {
@@ -51,7 +77,7 @@ impl Scheduler {
     }
 
     /// Runs a debate. A panic is a defect of this program: it ends the debate as failed, and must not cost its slot.
-    async fn run_guarded(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
+    async fn run_guarded(&self, job: Job, debate: &ActiveDebate) -> Result<Stopped, Failure> {
         let id = job.id;
         let run = AssertUnwindSafe(self.run(job, debate)).catch_unwind();
         let panic = match run.await {
@@ -64,21 +90,51 @@ impl Scheduler {
         self.fail(&lease, failure).await
     }
 
-    async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
-        let (lease, prepared) = match job.source {
-            JobSource::Prepared(prepared) => *prepared,
-            JobSource::Leased(lease) => self.prepare(*lease).await?,
+    async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<Stopped, Failure> {
+        let is_requested = matches!(job.source, JobSource::Leased(_));
+        let (lease, occasion) = match job.source {
+            JobSource::Prepared(prepared) => {
+                let (lease, prepared) = *prepared;
+                return self
+                    .play_leased(&lease, prepared, Occasion::Request, debate)
+                    .await;
+            }
+            JobSource::Leased(lease) => (*lease, Occasion::Request),
+            JobSource::Taken(lease) => {
+                let state = self.state_under_lease(job.id).await?;
+                (*lease, Occasion::of(state))
+            }
             JobSource::Stored => {
                 let lease = self.store.lease_for_server(job.id).await?;
-                let row = self.store.get(job.id).await?;
-                let state = row.map_or(State::Interrupted, |row| row.state);
+                let state = self.state_under_lease(job.id).await?;
                 // It may have stopped, or have been stopped, since it was found to be abandoned.
                 if !matches!(state, State::Queued | State::Running) {
-                    return Ok(state);
+                    return Ok(Stopped::As(state));
                 }
-                self.prepare(lease).await?
+                (lease, Occasion::of(state))
             }
         };
+        let protocol = &lease.setup().protocol;
+        if !is_requested && protocols::named(protocol).is_none() {
+            let why = format!("it has no protocol '{protocol}'");
+            return self.leave_alone(&lease, LeaveAlone::Always, why).await;
+        }
+        let (lease, prepared) = self.prepare(lease).await?;
+        self.play_leased(&lease, prepared, occasion, debate).await
+    }
+
+    async fn state_under_lease(&self, id: Uuid) -> Result<State, Failure> {
+        let row = self.store.get(id).await?;
+        Ok(row.map_or(State::Interrupted, |row| row.state))
+    }
+
+    async fn play_leased(
+        &self,
+        lease: &Lease,
+        prepared: PreparedDebate,
+        occasion: Occasion,
+        debate: &ActiveDebate,
+    ) -> Result<Stopped, Failure> {
         let lost = lease.lost();
         let played = tokio::select! {
             biased;
@@ -87,15 +143,36 @@ impl Scheduler {
                 let why = "lost the lease; another process may be running this debate";
                 return Err(Failure::other(why));
             }
-            played = self.play(&lease, prepared, debate) => played,
+            played = self.play(lease, prepared, debate) => played,
         };
         match played {
-            Ok(end) => Ok(end.state),
-            Err(PlayError::Halt(Halt::Waiting { .. })) => Ok(State::Waiting),
+            Ok(end) => Ok(Stopped::As(end.state)),
+            Err(PlayError::Halt(Halt::Waiting { .. })) => Ok(Stopped::As(State::Waiting)),
             Err(PlayError::Halt(halt @ Halt::Journal(_))) => Err(halt.into()),
-            Err(PlayError::Halt(halt)) => self.fail(&lease, halt.into()).await,
-            Err(PlayError::Failure(failure)) => self.fail(&lease, failure).await,
+            Err(PlayError::Halt(halt @ Halt::Drift { .. })) if occasion == Occasion::Takeover => {
+                self.leave_alone(lease, LeaveAlone::UnlessResumed, halt.to_string())
+                    .await
+            }
+            Err(PlayError::Halt(halt)) => self.fail(lease, halt.into()).await,
+            Err(PlayError::Failure(failure)) => self.fail(lease, failure).await,
         }
+    }
+
+    /// Leaves a debate of another version as it is, and notes that for its readers.
+    async fn leave_alone(
+        &self,
+        lease: &Lease,
+        which: LeaveAlone,
+        reason: String,
+    ) -> Result<Stopped, Failure> {
+        let left = LeftAlone {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            reason,
+        };
+        self.lock().given_up.insert(lease.id());
+        self.store.leave_alone(lease.id(), which);
+        note_left_alone(lease.journal().as_ref(), clock::now(), &left).await?;
+        Ok(Stopped::LeftAlone(left.sentence(&lease.setup().program)))
     }
 
     async fn prepare(&self, lease: Lease) -> Result<(Lease, PreparedDebate), Failure> {
@@ -148,7 +225,7 @@ impl Scheduler {
     }
 
     /// Ends a debate that cannot be played as failed, so that it is not retried at every start.
-    async fn fail(&self, lease: &Lease, failure: Failure) -> Result<State, Failure> {
+    async fn fail(&self, lease: &Lease, failure: Failure) -> Result<Stopped, Failure> {
         let end = End {
             state: State::Failed,
             reason: Some(failure.message().to_owned()),
@@ -158,7 +235,7 @@ impl Scheduler {
         end_offline(journal.as_ref(), clock::now(), lease.setup(), end)
             .await
             .map_err(|error| Failure::from(error).after(failure.message()))?;
-        Ok(State::Failed)
+        Ok(Stopped::As(State::Failed))
     }
 }
 
@@ -168,9 +245,10 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-fn report(id: Uuid, outcome: Result<State, Failure>) {
+fn report(id: Uuid, outcome: Result<Stopped, Failure>) {
     match outcome {
-        Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
+        Ok(Stopped::LeftAlone(why)) => log::note(&format!("left debate {id} alone: {why}")),
+        Ok(Stopped::As(state)) => log::note(&format!("debate {id} is {}", state.name())),
         Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
     }
 }

@@ -41,6 +41,7 @@ fn prepared(context: &AppContext) -> PreparedDebate {
         notices: Vec::new(),
         depth: roundtable_engine::depth::Depth::Normal,
         estimate: None,
+        parent: None,
         seats: cast
             .seats
             .iter()

@@ -12,7 +12,7 @@ fn request(number: usize) -> CreateRequest {
     CreateRequest {
         key: Some(format!("key-{number}")),
         fingerprint: "same".into(),
-        token: None,
+        ..CreateRequest::default()
     }
 }
 

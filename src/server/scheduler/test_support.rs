@@ -60,6 +60,8 @@ impl TestScheduler {
             sources: Vec::new(),
             fallback_local: false,
             allow_secrets: false,
+            is_estimate: false,
+            parent: None,
             policy: crate::models::ModelPolicy::default(),
         };
         let scheduler = &self.scheduler;

@@ -41,7 +41,7 @@ impl Row {
             outcome: record.outcome.name(),
             tone: match record.outcome {
                 AuditOutcome::Done => "good",
-                AuditOutcome::Refused => "mid",
+                AuditOutcome::Started | AuditOutcome::Refused => "mid",
                 AuditOutcome::Failed => "bad",
             },
             address: text(&record.address),

@@ -6,6 +6,7 @@ use roundtable_engine::report::Report;
 use roundtable_engine::transcript::{Transcript, option_label};
 
 use super::shares::{NewShare, ShareView};
+use super::thread::ThreadView;
 use super::{Choice, Frame};
 use crate::format::{cost, grouped};
 use crate::render::{self, Roles};
@@ -41,6 +42,7 @@ pub(crate) struct DebateView {
     tags: String,
     /// The link that the visitor has just made.
     pub new_share: Option<NewShare>,
+    thread: ThreadView,
 }
 
 struct BudgetForm {
@@ -136,6 +138,7 @@ impl DebateView {
             is_pinned: false,
             tags: String::new(),
             new_share: None,
+            thread: ThreadView::default(),
         }
     }
 
@@ -171,6 +174,12 @@ impl DebateView {
         self
     }
 
+    /// Shows the debates around it.
+    pub(crate) fn in_thread(mut self, thread: ThreadView) -> Self {
+        self.thread = thread;
+        self
+    }
+
     /// Asks for new limits before the debate is resumed.
     pub(crate) fn needing_budget(mut self, used_up: Option<&UsedUp>) -> Self {
         self.budget = used_up.map(BudgetForm::new);
@@ -189,7 +198,8 @@ impl DebateView {
         self
     }
 
-    pub(crate) fn page(self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
+    pub(crate) fn page(mut self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
+        self.thread = self.thread.asking(&transcript.protocol, report);
         let page = Page {
             frame,
             debate: render::Debate::new(transcript, report),
@@ -198,7 +208,8 @@ impl DebateView {
         page.render().unwrap_or_default()
     }
 
-    pub(crate) fn panels(self, transcript: &Transcript, report: &Report) -> String {
+    pub(crate) fn panels(mut self, transcript: &Transcript, report: &Report) -> String {
+        self.thread = self.thread.asking(&transcript.protocol, report);
         let panels = Panels {
             debate: render::Debate::without_turns(transcript, report),
             view: self,

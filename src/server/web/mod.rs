@@ -20,6 +20,7 @@ mod routes;
 mod shares;
 mod sign_in_page;
 mod start_form;
+mod thread;
 mod tokens;
 
 use super::access::Caller;

@@ -41,6 +41,7 @@ fn rows() -> Vec<Row> {
             ..Totals::default()
         },
         rating: (number == 2).then_some(9),
+        parent: None,
         is_served: false,
         token: None,
     };
@@ -192,6 +193,10 @@ fn tokens() -> TokensView {
         when: "2026-11-16 14:02 UTC".into(),
         expiry: "no expiry".into(),
         last_use: "never used".into(),
+        form: TokenForm {
+            reach: if reach == "own debates" { "own" } else { "all" }.into(),
+            ..TokenForm::default()
+        },
     };
     TokensView {
         problems: vec!["a token named 'ada' already exists".into()],

@@ -6,7 +6,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::{audit, debate, debates, home, models, outcome, shares, tokens};
+use super::handlers::{audit, debate, debates, follow_up, home, models, outcome, shares, tokens};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
 use crate::server::access::Caller;
@@ -42,6 +42,7 @@ pub(crate) fn routes() -> Routes {
         )
         .post("/debates/{id}/cancel", run(Debate), debate::cancel)
         .post("/debates/{id}/resume", run(Debate), debate::resume)
+        .post("/debates/{id}/follow-up", run(Debate), follow_up::ask)
         .post("/debates/{id}/rating", run(Debate), debate::rate)
         .post(
             "/debates/{id}/delete",
@@ -81,6 +82,11 @@ pub(crate) fn routes() -> Routes {
         )
         .get("/tokens", admin(All), tokens::show)
         .post("/tokens", admin(All).audited("token-added"), tokens::add)
+        .post(
+            "/tokens/{name}/limits",
+            admin(All).audited("token-changed"),
+            tokens::change,
+        )
         .post(
             "/tokens/{name}/revoke",
             admin(All).audited("token-revoked"),

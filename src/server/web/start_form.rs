@@ -23,7 +23,7 @@ pub(crate) struct StartForm {
     pub files: Vec<UploadedFile>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct UploadedFile {
     pub name: String,
     /// `None` if it is not text.

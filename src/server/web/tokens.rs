@@ -18,6 +18,8 @@ pub(crate) struct Row {
     /// `expires 2026-11-16 14:02 UTC`, or that it does not.
     pub expiry: String,
     pub last_use: String,
+    /// What can be changed, filled in.
+    pub form: TokenForm,
 }
 
 impl Row {
@@ -39,6 +41,7 @@ impl Row {
                 Some(at) => format!("expires {}", clock::day_and_time(at)),
                 None => "no expiry".to_owned(),
             },
+            form: TokenForm::of(token),
             last_use: token.last_used_at.map_or_else(
                 || "never used".to_owned(),
                 |at| format!("used {}", clock::day_and_time(at)),
@@ -61,6 +64,21 @@ pub(crate) struct TokenForm {
 }
 
 impl TokenForm {
+    fn of(token: &TokenRow) -> Self {
+        let limits = &token.limits;
+        let cost = limits
+            .max_cost_per_day
+            .map(|cost| cost.dollars().to_string());
+        let running = limits.max_running.map(|number| number.to_string());
+        Self {
+            reach: token.reach.name().to_owned(),
+            max_cost_per_day: cost.unwrap_or_default(),
+            max_running: running.unwrap_or_default(),
+            models: limits.models.join(", "),
+            ..Self::default()
+        }
+    }
+
     fn scopes(&self) -> Vec<Choice> {
         let options = [
             ("read", "read: show debates"),

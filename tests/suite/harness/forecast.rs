@@ -44,7 +44,12 @@ pub(crate) fn replies(request: &Value) -> Value {
             });
             let asked = &request["response_format"]["json_schema"]["schema"]["properties"];
             if asked.get("refers_to").is_some() {
-                reply["rebuts"] = json!([]);
+                let other = if role == "pessimist" {
+                    "optimist"
+                } else {
+                    "pessimist"
+                };
+                reply["rebuts"] = json!([other]);
                 reply["refers_to"] = json!(["optimist-1"]);
             }
             if asked.get("precedents").is_some() {

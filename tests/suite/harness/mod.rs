@@ -184,6 +184,17 @@ impl Home {
         home
     }
 
+    /// Lets this number of calls of the provider `lab` be in flight at once.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
+    pub(crate) fn allow_calls(&self, calls: usize) {
+        let config = std::fs::read_to_string(self.path().join("roundtable.toml")).unwrap();
+        let allowed = format!("[providers.lab]\nmax_concurrent = {calls}");
+        self.write(
+            "roundtable.toml",
+            &config.replacen("[providers.lab]", &allowed, 1),
+        );
+    }
+
     /// A service token of this scope.
     #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn token(&self, scope: &str) -> String {

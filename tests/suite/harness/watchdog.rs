@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 
 /// A server that answers later than this stands still.
 pub(crate) const LIMIT: Duration = Duration::from_millis(100);
-/// How often a request is repeated before a wait counts.
-const ATTEMPTS: usize = 6;
+/// How often a request is repeated before a wait counts. On a busy machine several waits in a row can be by chance, so later attempts
+/// are further and further apart.
+const ATTEMPTS: u32 = 24;
+const QUICK_ATTEMPTS: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(100);
 const INTERVAL: Duration = Duration::from_millis(8);
 const MEMORY: usize = 20_000;
 
@@ -40,16 +43,22 @@ impl Watchdog {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let from = Instant::now();
-            let result = attempt();
-            let to = Instant::now();
-            let wait = self.watched.longest(from, to);
-            let wait = wait.saturating_sub(self.control.longest(from, to));
+            let (result, wait) = self.watch_once(&mut attempt);
             shortest = shortest.min(wait);
             if shortest <= LIMIT || attempts == ATTEMPTS {
                 return (result, shortest);
             }
+            thread::sleep(PAUSE * attempts.saturating_sub(QUICK_ATTEMPTS));
         }
+    }
+
+    /// The longest wait during one attempt.
+    pub(crate) fn watch_once<T>(&self, attempt: impl FnOnce() -> T) -> (T, Duration) {
+        let from = Instant::now();
+        let result = attempt();
+        let to = Instant::now();
+        let wait = self.watched.longest(from, to);
+        (result, wait.saturating_sub(self.control.longest(from, to)))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::cli_texts::COMMAND_LISTS;
 use crate::harness::Home;
 
 use super::is_update;
@@ -23,7 +24,7 @@ fn walk(home: &Home, command: &[&str], lines: &mut String) {
         }
         if !line.starts_with(' ') {
             section = line;
-        } else if section == "Commands:" {
+        } else if COMMAND_LISTS.contains(&section) {
             let name = line
                 .strip_prefix("  ")
                 .filter(|rest| !rest.starts_with(' '));

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
+use super::domain_pool::{DomainPool, Skill};
 use super::pooling::{PoolError, common_outcomes};
 use super::scoring::brier;
 use crate::spread::{mean, real};
@@ -58,6 +59,7 @@ pub struct LearnedPool {
     in_domains: BTreeMap<(String, String), Mean>,
     domains: BTreeSet<String>,
     posterior: Posterior,
+    questions: usize,
 }
 
 /// A mean that is shrunk towards 0.
@@ -162,6 +164,38 @@ impl LearnedPool {
         std::array::from_fn(|index| (SLOPES[index], self.posterior.of_slope(index)))
     }
 
+    /// The number of questions that it was learned from.
+    pub fn questions(&self) -> usize {
+        self.questions
+    }
+
+    /// What it says about a domain, to be stored with a forecast.
+    pub fn in_domain(&self, domain: Option<&str>) -> DomainPool {
+        let domain = self.known_domain(domain);
+        let agents = self.agents.iter().map(|(name, own)| {
+            let here = self.effect_in(domain, name);
+            let skill = Skill {
+                skill: own.shrunk() + here,
+                forecasts: own.count,
+            };
+            (name.clone(), skill)
+        });
+        let groups = self.groups.iter().map(|(name, own)| {
+            let skill = Skill {
+                skill: own.shrunk(),
+                forecasts: own.count,
+            };
+            (name.clone(), skill)
+        });
+        DomainPool {
+            questions: self.questions,
+            factor: self.factor(),
+            slopes: self.slopes().to_vec(),
+            agents: agents.collect(),
+            groups: groups.collect(),
+        }
+    }
+
     /// Learns the outcome of a question. Questions are resolved in the order in which their outcomes became known.
     pub fn resolve(
         &mut self,
@@ -185,6 +219,7 @@ impl LearnedPool {
             }
         }
         self.domains.extend(domain.map(str::to_owned));
+        self.questions += 1;
         Ok(())
     }
 
@@ -231,17 +266,24 @@ impl LearnedPool {
     }
 
     fn skills(&self, seats: &[&Seat], domain: Option<&str>) -> Vec<f64> {
-        // With a single domain, its effect is that of the agent.
-        let domain = domain.filter(|_| self.domains.len() > 1);
+        let domain = self.known_domain(domain);
         let skills = seats.iter().map(|seat| {
             let (agent, group) = self.skill_of(seat);
-            let here = domain.map_or(0.0, |domain| {
-                let key = (seat.agent.clone(), domain.to_owned());
-                self.in_domains.get(&key).map_or(0.0, |own| own.shrunk())
-            });
-            agent + group + here
+            agent + group + self.effect_in(domain, &seat.agent)
         });
         skills.collect()
+    }
+
+    /// With a single domain, its effect is that of the agent.
+    fn known_domain<'d>(&self, domain: Option<&'d str>) -> Option<&'d str> {
+        domain.filter(|_| self.domains.len() > 1)
+    }
+
+    fn effect_in(&self, domain: Option<&str>, agent: &str) -> f64 {
+        domain.map_or(0.0, |domain| {
+            let key = (agent.to_owned(), domain.to_owned());
+            self.in_domains.get(&key).map_or(0.0, |own| own.shrunk())
+        })
     }
 
     /// Of the agent and of the group.
@@ -252,7 +294,7 @@ impl LearnedPool {
     }
 }
 
-fn weights_at(slope: f64, skills: &[f64]) -> Vec<f64> {
+pub(super) fn weights_at(slope: f64, skills: &[f64]) -> Vec<f64> {
     let best = skills.iter().copied().fold(f64::INFINITY, f64::min);
     let powers: Vec<f64> = skills
         .iter()
@@ -263,7 +305,7 @@ fn weights_at(slope: f64, skills: &[f64]) -> Vec<f64> {
 }
 
 /// The logarithms of the probabilities, which are at least [`FLOOR`].
-fn logs(seats: &[(&Seat, &Distribution)]) -> Result<Vec<Vec<f64>>, PoolError> {
+pub(super) fn logs(seats: &[(&Seat, &Distribution)]) -> Result<Vec<Vec<f64>>, PoolError> {
     let forecasts: Vec<&Distribution> = seats.iter().map(|(_, forecast)| *forecast).collect();
     common_outcomes(&forecasts)?;
     let logs = forecasts.iter().map(|forecast| {
@@ -306,7 +348,7 @@ fn floored(values: &[f64]) -> Vec<f64> {
 }
 
 /// ln p ∝ factor · Σ weight · ln p of the seat.
-fn combined(logs: &[Vec<f64>], weights: &[f64], factor: f64) -> Distribution {
+pub(super) fn combined(logs: &[Vec<f64>], weights: &[f64], factor: f64) -> Distribution {
     let outcomes = logs.first().map_or(0, Vec::len);
     let sums: Vec<f64> = (0..outcomes)
         .map(|outcome| {

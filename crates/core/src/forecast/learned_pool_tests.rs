@@ -44,6 +44,10 @@ impl Panel {
 
     fn pool(&self, values: &[f64], domain: Option<&str>) -> f64 {
         let pooled = self.with(values, |pairs| self.pool.pool(pairs, domain).unwrap());
+        // What is stored with a forecast says the same.
+        let stored = self.pool.in_domain(domain);
+        let again = self.with(values, |pairs| stored.pool(pairs).unwrap());
+        assert!((again.values()[1] - pooled.values()[1]).abs() < 1e-12);
         pooled.values()[1]
     }
 

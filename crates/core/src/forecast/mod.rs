@@ -4,9 +4,9 @@
 mod calibration;
 mod consensus;
 mod distribution;
+mod domain_pool;
 mod ensemble;
 mod learned_pool;
-mod learning;
 mod pool_record;
 mod pooling;
 mod rubric;
@@ -15,10 +15,13 @@ mod scoring;
 pub use calibration::{Bin, reliability};
 pub use consensus::{largest_spread, mean_agreement, outcome_agreement};
 pub use distribution::{Distribution, DistributionError};
+pub use domain_pool::{DomainPool, Skill};
 pub use ensemble::{Combined, DEBATE_WEIGHT, EnsembleError, MAX_WEIGHT, Opinion, combine};
 pub use learned_pool::{LearnedPool, Seat, Weight};
-pub use learning::{Observation, Standing, standings};
-pub use pool_record::{Comparison, CrossFit, PoolResult, Question, Score, cross_fit, live};
+pub use pool_record::{
+    Change, Comparison, CrossFit, LearningStep, PoolResult, Question, Score, cross_fit, history,
+    learned, live,
+};
 pub use pooling::{PoolError, judged, log_odds_pool, mean};
 pub use rubric::{Criteria, CriteriaError, Criterion, GOOD, WEAK, composite};
 pub use scoring::{MIN_PROBABILITY, brier, log_score};

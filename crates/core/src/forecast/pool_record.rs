@@ -93,6 +93,82 @@ pub fn live(questions: &[Question]) -> Result<(Vec<PoolResult>, LearnedPool), Po
     Ok((results, pool))
 }
 
+/// What was learned from the questions that resolved before a moment.
+///
+/// # Errors
+/// [`PoolError`] for a question whose forecasts cannot be pooled.
+pub fn learned(questions: &[Question], before: i64) -> Result<LearnedPool, PoolError> {
+    let mut known: Vec<&Question> = questions
+        .iter()
+        .filter(|question| question.resolved_at < before)
+        .collect();
+    known.sort_by_key(|question| (question.resolved_at, &question.id));
+    let mut pool = LearnedPool::default();
+    for question in known {
+        learn(&mut pool, question)?;
+    }
+    Ok(pool)
+}
+
+/// What one outcome changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearningStep {
+    /// The index of the question.
+    pub question: usize,
+    /// What the pool said before the outcome was known.
+    pub said: Distribution,
+    pub factor: Change,
+    /// The skill of every seat that answered.
+    pub skills: Vec<(Seat, Change)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    pub before: f64,
+    pub after: f64,
+}
+
+/// Every outcome in the order in which it became known, with what was learned from it. Without one of the questions, all
+/// later steps are as if it had never been there.
+///
+/// # Errors
+/// [`PoolError`] for a question whose forecasts cannot be pooled.
+pub fn history(questions: &[Question]) -> Result<Vec<LearningStep>, PoolError> {
+    let mut order: Vec<usize> = (0..questions.len()).collect();
+    order.sort_by_key(|&index| (questions[index].resolved_at, &questions[index].id));
+    let mut pool = LearnedPool::default();
+    let mut steps = Vec::with_capacity(order.len());
+    for index in order {
+        let question = &questions[index];
+        let (seats, domain) = (question.seats(), question.domain.as_deref());
+        let state = |pool: &LearnedPool| -> (f64, Vec<f64>) {
+            let weights = pool.weights(seats.iter().map(|(seat, _)| *seat), domain);
+            let skills = weights.iter().map(|weight| weight.skill);
+            (pool.factor(), skills.collect())
+        };
+        let said = pool.pool(&seats, domain)?;
+        let before = state(&pool);
+        learn(&mut pool, question)?;
+        let after = state(&pool);
+        let skills = seats.iter().zip(before.1.iter().zip(&after.1));
+        steps.push(LearningStep {
+            question: index,
+            said,
+            factor: Change {
+                before: before.0,
+                after: after.0,
+            },
+            skills: skills
+                .map(|((seat, _), (before, after))| {
+                    let (before, after) = (*before, *after);
+                    ((*seat).clone(), Change { before, after })
+                })
+                .collect(),
+        });
+    }
+    Ok(steps)
+}
+
 /// How to divide questions without dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrossFit {

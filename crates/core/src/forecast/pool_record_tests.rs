@@ -138,3 +138,38 @@ fn b09_no_questions_have_no_score() {
     assert!(PoolResult::comparisons(&results, &[]).is_empty());
     assert_eq!(pool, LearnedPool::default());
 }
+
+/// B-09, E-16: every outcome with what it changed; without one of them, the state is as if it had never been there.
+#[test]
+fn b09_every_outcome_says_what_it_changed_and_can_be_left_out() {
+    let mut questions = tiny();
+    let steps = history(&questions).unwrap();
+    let ids = |steps: &[LearningStep], questions: &[Question]| -> Vec<String> {
+        let ids = steps.iter().map(|step| questions[step.question].id.clone());
+        ids.collect()
+    };
+    assert_eq!(
+        ids(&steps, &questions),
+        ["q1", "q2", "q4", "q3", "q5", "q6"]
+    );
+    assert_eq!(steps[0].factor.before.to_bits(), 1.0_f64.to_bits());
+    for (step, next) in steps.iter().zip(&steps[1..]) {
+        assert_eq!(step.factor.after.to_bits(), next.factor.before.to_bits());
+    }
+    let (_, pool) = live(&questions).unwrap();
+    is_near(steps[5].factor.after, pool.factor());
+    // The judge was nearest to the first outcome.
+    assert_eq!(steps[0].skills.len(), 3);
+    assert!(steps[0].skills[0].1.after < 0.0 && steps[0].skills[1].1.after > 0.0);
+    is_near(steps[0].said.values()[1], 0.570_143);
+
+    questions.remove(1);
+    let without = history(&questions).unwrap();
+    assert_eq!(without[0], steps[0]);
+    let known = learned(&questions, 20).unwrap();
+    assert_eq!(known.questions(), 2);
+    let (_, same) = live(&questions[..1]).unwrap();
+    assert_eq!(learned(&questions, 11).unwrap(), same);
+    // Strictly before.
+    assert_eq!(learned(&questions, 10).unwrap(), LearnedPool::default());
+}

@@ -34,7 +34,7 @@ use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup, Words};
 use crate::form::Task;
-use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Fault, Plan, Protocol, Request, Subject};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -59,6 +59,7 @@ impl Protocol for Councils {
     const ANSWER_PHASE: &'static str = "synthesis";
     const TASK: Task = Task::Judge;
     const PARTS: Option<&'static str> = Some("parts");
+    const SUBJECT: Subject = Subject::Text;
 
     type Input = Input;
     type Rules = Rules;

@@ -101,7 +101,7 @@ impl Protocol for Dialectic {
 
 pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     let retrieval = retrieve(table).await?;
-    let mut debate = Debate::default();
+    let mut debate = Debate::new(rules);
 
     let ending = match argue(table, rules, &retrieval, &mut debate).await {
         Ok(ending) => ending,

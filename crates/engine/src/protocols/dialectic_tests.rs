@@ -24,6 +24,8 @@ mod card;
 mod endings;
 #[path = "dialectic/tests/issues.rs"]
 mod issues;
+#[path = "dialectic/tests/own_answer.rs"]
+mod own_answer;
 #[path = "dialectic/tests/resume.rs"]
 mod resume;
 

@@ -3,15 +3,19 @@
 //!
 //! The arguments of a round are scored while the next round runs.
 
+mod argue;
 mod assessment;
 mod calibration;
 mod checks;
 mod contract;
 mod debate;
+mod ensemble;
 mod extras;
 mod facts;
+mod fields;
 mod input;
 mod outline;
+mod percentages;
 mod preview;
 mod prompt_inputs;
 mod remarks;
@@ -25,6 +29,7 @@ mod text_budget;
 mod value;
 mod verdict;
 
+use minijinja::value::merge_maps;
 use roundtable_core::estimate::Outline;
 use serde_json::{Value, json};
 
@@ -33,12 +38,13 @@ pub use contract::{
     DebateRequest, Disagreement, LoggedArgument, Outcome, OutcomeForecast, Phase, Round,
 };
 pub use debate::{ArgumentTurn, CountedArgument, Debate, RubricScores, point_id};
+pub use ensemble::{Engine, Ensemble, EnsembleRequest, MIN_RESOLVED, ensemble};
 pub use input::Input;
 pub use replies::{Argument, Scoring, Synthesis};
 pub use request::{Fault, MAX_OUTCOMES, MAX_ROUNDS, MIN_OUTCOMES};
-pub use resolution::{Resolution, Scored, observations, resolution_of, scored};
+pub use resolution::{Resolution, Scored, resolution_of, scored};
 pub use result::{DebateResult, schema};
-pub use rules::{ForecastContext, ForecastPlan, Rules, plan};
+pub use rules::{ForecastContext, ForecastPlan, Rules, Settings, plan};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
@@ -47,14 +53,14 @@ use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::form::{FormField, Task};
 use crate::prompt::given;
-use crate::protocol::{Context, Conversation, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Conversation, Needs, Plan, Protocol, Request, Subject};
 use crate::reply;
 use crate::report::Report;
-use crate::table::{Halt, Table, Turn, both, each};
+use crate::table::{Halt, Table, both, each};
+use argue::{Attempt, request_argument};
 use assessment::{apply_assessments, assess, assess_all};
-use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
 use debate::{Role, Version};
-use prompt_inputs::{GIST_WORDS, PromptInputs, last_forecast, words_for};
+use prompt_inputs::with_evidence;
 use verdict::{Ending, RunInfo};
 
 /// See the module's documentation.
@@ -69,6 +75,7 @@ impl Protocol for Forecast {
         "Roles with different views forecast whether something will happen";
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
+    const SUBJECT: Subject = Subject::Outcomes;
     const NEEDS: Needs = Needs {
         history: true,
         value: true,
@@ -182,9 +189,8 @@ async fn argue_and_assess(
     speakers: &[Role],
     assessed_round: u32,
 ) -> Result<(), Halt> {
-    let inputs = PromptInputs::of(table, debate, round);
     let ask = async |role: &Role| {
-        let turn = request_argument(table, debate, role, round, &inputs, Attempt::First).await?;
+        let turn = request_argument(table, debate, role, round, Attempt::First).await?;
         Ok((role.name.clone(), turn))
     };
     let ((turns, halted), assessed) = both(
@@ -201,94 +207,12 @@ async fn argue_and_assess(
     halted.and(applied)
 }
 
-#[derive(Clone, Copy)]
-enum Attempt {
-    First,
-    /// With the score of the first attempt.
-    Rewrite(f64),
-}
-
-/// Asks a role for its argument, or for a rewrite if the first was too weak.
-async fn request_argument(
-    table: &Table,
-    debate: &Debate<'_>,
-    role: &Role,
-    round: u32,
-    PromptInputs { facts, points }: &PromptInputs,
-    attempt: Attempt,
-) -> Result<Option<Turn<Argument>>, Halt> {
-    let rules = debate.rules();
-    let config = &rules.request.config;
-    let phase = debate.phase(round);
-    let outcomes = debate.outcomes();
-    let is_judge = role.duty == Some(Duty::Judge);
-    let waited = is_judge && round == rules.rounds;
-    let latest = if waited { &points.latest[..] } else { &[] };
-    let ids = debate.point_ids(round);
-    let owes_precedents = debate.owes_precedents(role);
-    let mut others = debate.role_names();
-    others.retain(|other| *other != role.name);
-    let (verb, weak) = match attempt {
-        Attempt::First => ("argue", None),
-        Attempt::Rewrite(score) => ("rewrite", Some(format!("{score:.2}"))),
-    };
-    let context = given!({
-        "question": table.setup().question,
-        "outcomes": rules.request.prediction_context.outcomes,
-        "facts": facts,
-        "context": rules.context,
-        "person": debate.person(),
-        "points": points.earlier,
-        "latest": latest,
-        "example": ids.first(),
-        "last_forecast": last_forecast(debate, &role.name, round),
-        "round": round,
-        "rounds": rules.rounds,
-        "phase": phase.name(),
-        "is_judge": is_judge,
-        "precedents": owes_precedents,
-        "rewrite": weak,
-        "words": words_for(config.max_argument_length),
-        "gist_words": GIST_WORDS,
-    });
-    let mut ask = table
-        .ask::<Argument>(&role.name, verb)
-        .in_round(round)
-        .prompt("forecast/argue", context)
-        .choices("supports", outcomes.to_vec())
-        .keys("probabilities", outcomes.to_vec());
-    if phase == Phase::Opening {
-        ask = ask.without("rebuts").without("refers_to");
-    } else {
-        ask = ask
-            .choices("rebuts", others.clone())
-            .choices("refers_to", ids.clone());
-    }
-    if !owes_precedents {
-        ask = ask.without("precedents");
-    }
-    let max_tokens = u64::from(config.max_argument_length);
-    ask.demand(|reply: &Argument| reply.unusable(outcomes))
-        .check(move |reply: &Argument| {
-            let mut broken = too_long(&reply.argument, max_tokens);
-            broken.extend(wrong_rebuttals(reply, &others));
-            broken.extend(wrong_references(reply, &ids, phase));
-            if owes_precedents {
-                broken.extend(too_few_precedents(reply));
-            }
-            broken
-        })
-        .send()
-        .await
-}
-
 /// After the rounds: the synthesizer's summary, disagreements and insights.
 async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
     let Some(result) = verdict::combined(debate) else {
         return Ok(());
     };
     debate.set_person(table.interlude("synthesis").await?);
-    let rules = debate.rules();
     let synthesizer = seat_for(table, Duty::Synthesis)?;
     let arguments: Vec<_> = debate
         .arguments()
@@ -298,7 +222,7 @@ async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> 
             let scored = argument.scores().map_or_else(String::new, |scores| format!(", scored {:.2}", scores.composite));
             json!({
                 "by": format!("{}, round {}, for {}{scored}", argument.role, argument.round, reply.supports),
-                "text": reply.argument,
+                "text": with_evidence(reply),
             })
         })
         .collect();
@@ -307,15 +231,14 @@ async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> 
         .in_phase("synthesis", debate.last_round())
         .prompt(
             "forecast/synthesise",
-            given!({
-                "question": table.setup().question,
-                "outcomes": rules.request.prediction_context.outcomes,
-                "facts": Vec::<String>::new(),
-                "context": None::<String>,
-                "person": debate.person(),
-                "arguments": arguments,
-                "forecast": debate.shares(&result),
-            }),
+            merge_maps([
+                prompt_inputs::frame(table, debate),
+                given!({
+                    "person": debate.person(),
+                    "arguments": arguments,
+                    "forecast": debate.shares(&result),
+                }),
+            ]),
         )
         .choices("role", debate.role_names())
         .choices("source_role", debate.role_names())

@@ -1,5 +1,6 @@
 //! The protocols, one folder each, and their registry. Adding one is a line in [`ALL`].
 
+pub mod call;
 pub mod councils;
 pub mod dialectic;
 pub mod forecast;
@@ -21,14 +22,15 @@ use crate::estimate;
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
 use crate::journal::current;
-use crate::protocol::AnyProtocol;
-use crate::report::{Block, Report, Section};
+use crate::protocol::{AnyProtocol, Subject};
+use crate::report::{Block, NextAction, Report, Section, Verdict};
 use crate::retrospective::{self, DebateRecord};
 use crate::round_value;
 use crate::seating;
 use crate::table::{Halt, Table};
 use crate::transcript::capital;
 
+pub use call::Call;
 pub use councils::Councils;
 pub use dialectic::Dialectic;
 pub use forecast::Forecast;
@@ -39,8 +41,17 @@ pub use scrutiny::Scrutiny;
 /// In the order in which they are listed. The first is the default.
 pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes, &Panel];
 
+/// Protocols that can be opened and played but are not offered as a way to debate.
+const UNLISTED: &[&dyn AnyProtocol] = &[&Call];
+
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)
+}
+
+/// The protocol of a stored debate, also one that is not offered.
+pub fn of_stored(name: &str) -> Option<&'static dyn AnyProtocol> {
+    let mut known = ALL.iter().chain(UNLISTED).copied();
+    known.find(|protocol| protocol.name() == name)
 }
 
 /// The protocol that this command starts.
@@ -49,13 +60,25 @@ pub fn of_command(command: &str) -> Option<&'static dyn AnyProtocol> {
     all.find(|protocol| protocol.command() == command)
 }
 
+/// The protocols that a question is enough for.
+pub fn for_questions() -> impl Iterator<Item = &'static dyn AnyProtocol> {
+    let all = ALL.iter().copied();
+    all.filter(|protocol| protocol.subject() == Subject::Question)
+}
+
+/// The protocol of a follow-up whose caller names none: the parent's, unless that needs more than a question.
+pub fn of_follow_up(parent: &str) -> &'static dyn AnyProtocol {
+    let same = for_questions().find(|protocol| protocol.name() == parent);
+    same.unwrap_or(ALL[0])
+}
+
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|protocol| protocol.name()).collect()
 }
 
 /// The protocol's title; the name itself if this version does not know the protocol.
 pub fn title(name: &str) -> String {
-    named(name).map_or_else(|| capital(name), |protocol| protocol.title().to_owned())
+    of_stored(name).map_or_else(|| capital(name), |protocol| protocol.title().to_owned())
 }
 
 /// Plays a debate to its end and journals that end. A cancelled debate can be resumed.
@@ -126,11 +149,28 @@ pub fn report(entries: &[Entry]) -> Report {
         verdict.caveats.extend(cautions.map(str::to_owned));
         report.sections.push(section);
     }
+    if verdict.has_result() {
+        let read = verdict
+            .actions
+            .iter()
+            .position(|action| *action == NextAction::Read);
+        let after = read.map_or(verdict.actions.len(), |read| read + 1);
+        verdict.actions.insert(after, NextAction::FollowUp);
+    }
     report.verdict = Some(verdict.in_plain_lines());
     report.sections.extend(round_value::section(entries));
     report.sections.extend(estimate::section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
+}
+
+/// The protocol's own verdict, without the cautions that [`report`] adds.
+pub(crate) fn verdict(entries: &[Entry]) -> Verdict {
+    let entries = &*current(entries);
+    let report = of_journal(entries).map(|protocol| protocol.report(entries));
+    let verdict = report.and_then(|report| report.verdict);
+    let verdict = verdict.unwrap_or_else(|| verdict_header::header(entries));
+    verdict.in_plain_lines()
 }
 
 /// The state of the debate after its last round, for people who watch it run.
@@ -182,7 +222,7 @@ pub fn debate_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
 /// The protocol of a journal. `None` before the first entry, and if this version does not know the protocol.
 pub fn of_journal(entries: &[Entry]) -> Option<&'static dyn AnyProtocol> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-    named(&setup.protocol)
+    of_stored(&setup.protocol)
 }
 
 #[cfg(test)]

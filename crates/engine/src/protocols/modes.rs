@@ -4,6 +4,7 @@
 //! limits the prompts and decides after each round what follows. A replay folds the journal into the same [`Debate`].
 
 mod checks;
+mod contradiction;
 mod debate;
 mod decision;
 mod diversity;
@@ -44,7 +45,7 @@ use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::form::{FormField, Task};
 use crate::protocol::{
-    Context, Conversation, Fault, Needs, Plan, Protocol, Request, Variant, end_of,
+    BlindAnswers, Context, Conversation, Fault, Needs, Plan, Protocol, Request, Variant, end_of,
 };
 use crate::reply;
 use crate::report::{Report, Section};
@@ -76,6 +77,10 @@ impl Protocol for Modes {
         ..Needs::NONE
     };
     const TASK: Task = Task::Debate;
+    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
+        verb: "ballot",
+        field: "debate_alignment",
+    });
 
     type Input = Input;
     type Rules = Rules;
@@ -169,6 +174,10 @@ async fn play_rounds(
         // Prompts are measured in tokens from round 2 on.
         tokens::load();
     });
+    let sources = debate.rules.sources.clone();
+    if !sources.is_empty() {
+        table.off_runtime(move || sources.prepare()).await;
+    }
     let mut max_rounds = debate.rules.max_rounds;
     let mut kind = RoundKind::Ordinary;
     let mut round = 0;

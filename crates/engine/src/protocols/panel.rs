@@ -25,7 +25,7 @@ use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::form::FormField;
 use crate::prompt::given;
-use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
+use crate::protocol::{BlindAnswers, Context, Fault, Needs, Plan, Protocol, Request};
 use crate::report::Report;
 use crate::round_value;
 use crate::table::{Halt, Table, each};
@@ -50,6 +50,10 @@ impl Protocol for Panel {
         value: true,
         ..Needs::NONE
     };
+    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
+        verb: "answer",
+        field: "position",
+    });
 
     type Input = Input;
     type Rules = Rules;

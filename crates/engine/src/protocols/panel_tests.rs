@@ -164,15 +164,7 @@ impl Models {
 
 fn setup(input: Value, ability: Ability) -> Setup {
     let data = Data::built_in();
-    let context = Context {
-        data: &data,
-        max_question_tokens: 1000,
-        now: 0,
-        settings: Value::Null,
-        history: Vec::new(),
-        learned: None,
-        value: crate::round_value::ValueHistory::default(),
-    };
+    let context = Context::new(&data, 1000);
     let request = Request {
         question: QUESTION.into(),
         ..Request::default()
@@ -197,6 +189,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 
@@ -689,15 +682,7 @@ async fn prompts_of_a_panel() {
 #[test]
 fn n01_a_cast_needs_three_seats_and_a_chair() {
     let data = Data::built_in();
-    let context = || Context {
-        data: &data,
-        max_question_tokens: 1000,
-        now: 0,
-        settings: Value::Null,
-        history: Vec::new(),
-        learned: None,
-        value: crate::round_value::ValueHistory::default(),
-    };
+    let context = || Context::new(&data, 1000);
     let request = |cast: CastChoice| Request {
         question: QUESTION.into(),
         cast: Some(cast),
@@ -820,15 +805,7 @@ async fn b02_the_answer_of_the_caller_alone_is_no_result() {
 fn b02_an_invalid_answer_of_the_caller_is_refused() {
     let data = Data::built_in();
     let faults = |answer: &str, position: &str| {
-        let context = Context {
-            data: &data,
-            max_question_tokens: 1000,
-            now: 0,
-            settings: Value::Null,
-            history: Vec::new(),
-            learned: None,
-            value: crate::round_value::ValueHistory::default(),
-        };
+        let context = Context::new(&data, 1000);
         let request = Request {
             question: QUESTION.into(),
             ..Request::default()
@@ -882,15 +859,7 @@ async fn b10_a_panel_stops_after_the_blind_answers_if_more_is_not_worth_it() {
 #[test]
 fn b10_a_negative_price_is_rejected() {
     let data = Data::built_in();
-    let context = Context {
-        data: &data,
-        max_question_tokens: 1000,
-        now: 0,
-        settings: Value::Null,
-        history: Vec::new(),
-        learned: None,
-        value: crate::round_value::ValueHistory::default(),
-    };
+    let context = Context::new(&data, 1000);
     let request = Request {
         question: QUESTION.into(),
         ..Request::default()

@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{dialectic, modes, panel};
+use super::{dialectic, forecast, modes, panel};
 use crate::data::Data;
 use crate::model::Ability;
 use crate::prompt::{Prompt, Prompts};
@@ -16,7 +16,7 @@ use crate::tokens;
 /// The most tokens of a prompt for a small model, apart from the question.
 const MAX_TOKENS: u64 = 1500;
 
-const PROMPTS: [&str; 12] = [
+const PROMPTS: [&str; 15] = [
     "dialectic/propose",
     "dialectic/criticise",
     "dialectic/revise",
@@ -29,6 +29,9 @@ const PROMPTS: [&str; 12] = [
     "modes/ballot",
     "modes/speak",
     "modes/conclude",
+    "forecast/argue",
+    "forecast/score",
+    "forecast/synthesise",
 ];
 
 /// A context with the longest texts that a small model is allowed to write.
@@ -59,6 +62,44 @@ fn longest(question: &str, round: u32) -> Values {
     })))
 }
 
+/// The same for the prompts of a forecast, whose `context` is something else.
+fn longest_forecast(question: &str, round: u32) -> Values {
+    let words = |characters: usize| "longish ".repeat(characters / 8);
+    let closing = |role: &str| json!({ "by": role, "text": words(730) });
+    let phase = ["opening", "rebuttal", "closing"][round.clamp(1, 3) as usize - 1];
+    let bands = ["weak", "moderate", "strong", "exceptional"].map(|band| band.repeat(4));
+    let criterion = |name: &str| json!({ "name": name, "bands": bands });
+    let rubric = ["logical_strength", "evidence_quality", "novelty"].map(criterion);
+    // Only the judge's closing, which is in the last round, has the others' arguments.
+    let latest = if round == 3 {
+        vec![closing("optimist"); 4]
+    } else {
+        Vec::new()
+    };
+    let points = vec![words(160); 5];
+    let arguments = vec![closing("optimist"); 6];
+    Values::from(Serde(json!({
+        "question": question, "quote_tag": "quote-abcd", "small": true, "person": [], "round": round, "rounds": 3,
+        "seat": { "persona": "You are careful. ".repeat(12), "title": "Sentinel" },
+        "today": "2026-11-18", "deadline": "2027-12-31", "days_left": 408, "phase": phase, "precedents": round < 3,
+        "outcomes": [{ "id": "yes", "label": "Yes", "description": "" }, { "id": "no", "label": "No", "description": words(80) }],
+        "facts": [words(240), words(240)], "facts_left_out": 2, "context": null,
+        "points": points, "example": "optimist-1", "latest": latest,
+        "last_forecast": "yes 40%, no 60%", "is_judge": true, "words": 180, "gist_words": 12,
+        "weak": { "score": "0.10", "reason": words(160), "text": words(730) },
+        "rubric": rubric, "supports": "yes",
+        "argument": words(730), "arguments": arguments, "forecast": "yes 40%, no 60%",
+    })))
+}
+
+fn longest_of(name: &str, question: &str, round: u32) -> Values {
+    if name.starts_with("forecast/") {
+        longest_forecast(question, round)
+    } else {
+        longest(question, round)
+    }
+}
+
 fn text(prompt: &Prompt) -> String {
     let example = prompt.example.as_ref().unwrap();
     let parts = [
@@ -76,8 +117,11 @@ fn text(prompt: &Prompt) -> String {
 fn c13_prompts_for_small_models_are_short_and_ask_the_question_once() {
     let prompts = Prompts::load(&Data::built_in()).unwrap();
     let question = "Should we move? ".repeat(500).trim().to_owned();
-    for (name, round) in PROMPTS.into_iter().flat_map(|name| [(name, 1), (name, 2)]) {
-        let context = longest(&question, round);
+    for (name, round) in PROMPTS
+        .into_iter()
+        .flat_map(|name| [(name, 1), (name, 2), (name, 3)])
+    {
+        let context = longest_of(name, &question, round);
         let prompt = text(&prompts.render(name, Ability::Small, &context).unwrap());
         assert_eq!(prompt.matches(&question).count(), 1, "{name}");
         let count = tokens::count(&prompt.replace(&question, ""));
@@ -99,7 +143,8 @@ fn check<T: DeserializeOwned>(reply: &str) {
 fn c05_the_example_of_every_prompt_is_a_valid_reply() {
     let prompts = Prompts::load(&Data::built_in()).unwrap();
     let example = |name: &str, round| {
-        let prompt = prompts.render(name, Ability::Small, &longest("Why?", round));
+        let context = longest_of(name, "Why?", round);
+        let prompt = prompts.render(name, Ability::Small, &context);
         prompt.unwrap().example.unwrap().replied
     };
     check::<dialectic::Opening>(&example("dialectic/propose", 1));
@@ -115,6 +160,11 @@ fn c05_the_example_of_every_prompt_is_a_valid_reply() {
     check::<modes::Contribution>(&example("modes/speak", 1));
     check::<modes::Contribution>(&example("modes/speak", 2));
     check::<modes::Conclusion>(&example("modes/conclude", 2));
+    for round in 1..=3 {
+        check::<forecast::Argument>(&example("forecast/argue", round));
+    }
+    check::<forecast::Scoring>(&example("forecast/score", 1));
+    check::<forecast::Synthesis>(&example("forecast/synthesise", 1));
 }
 
 /// Prompts of a user's folder with these files in `prompts/dialectic`.

@@ -13,6 +13,7 @@ mod schema_templates;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub(crate) use additions::additions;
 pub use main_text::MainText;
@@ -34,4 +35,7 @@ pub trait Reply: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'stat
 
     /// The text people read. It begins with the main field, verbatim.
     fn text(&self) -> String;
+
+    /// Rewrites what can only mean one thing, such as probabilities in percent, before the reply is validated.
+    fn rewrite(_: &mut Value) {}
 }

@@ -103,6 +103,7 @@ pub fn read_mended<T: Reply>(
 }
 
 fn validated<T: Reply>(mut value: Value) -> Result<(T, Vec<String>), ReplyError> {
+    T::rewrite(&mut value);
     let mut faults = schema::derived::<T>().faults(&value, MAX_FAULTS);
     let mut remarks = Vec::new();
     if !faults.is_empty() {

@@ -11,8 +11,8 @@ use crate::state::State;
 
 /// Length of [`VerdictAnswer::short`], in characters: five lines of a terminal with 80 columns.
 const SHORT: usize = 350;
-/// Length of other texts of a verdict that models wrote, in characters.
-const LINE: usize = 160;
+/// Length of other texts of a verdict that models wrote, in characters. A screen with less room shows their first lines.
+const LINE: usize = 300;
 
 /// The result of a debate on one screen: what it says, how far to trust it, and what to do next.
 ///
@@ -149,6 +149,8 @@ pub enum NextAction {
     RaiseLimit,
     /// Read the rounds.
     Read,
+    /// Ask a question about the result in a debate of its own.
+    FollowUp,
     Export,
     Rate,
 }
@@ -278,6 +280,12 @@ impl Badge {
 }
 
 impl Verdict {
+    /// Whether it has a final answer, which a follow-up can refer to.
+    pub fn has_result(&self) -> bool {
+        let is_over = matches!(self.state, State::Complete | State::Partial | State::Failed);
+        is_over && self.answer.as_ref().is_some_and(|answer| !answer.is_draft)
+    }
+
     /// Whether nobody has tried to refute the answer: it must not look like one that survived.
     pub fn is_unchallenged(&self) -> bool {
         self.answer.is_some() && self.badge.kind == BadgeKind::NotChallenged

@@ -40,6 +40,14 @@ const MAX_TRUNCATION_RETRIES: u32 = 2;
 pub(super) const SENT_BACK: &str = "sent-back";
 const SECOND: &str = "sent-back-2";
 
+/// What a small model was told, in whose words it may answer instead of its own.
+pub(super) struct Told {
+    /// The prompt without its quotes. A conclusion may repeat what a seat said.
+    pub(super) prompt: String,
+    /// The reply of its example.
+    pub(super) example: String,
+}
+
 /// State of the calls of one step.
 pub(super) struct Calls<'a> {
     pub(super) question: &'a Question<'a>,
@@ -50,8 +58,8 @@ pub(super) struct Calls<'a> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
-    /// The prompt of a small model, which must not be repeated.
-    pub(super) told: Option<String>,
+    /// What a small model must not repeat.
+    pub(super) told: Option<Told>,
     /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
     /// The model that put the reply into the schema, and its usage.
@@ -455,11 +463,14 @@ impl Calls<'_> {
 
     /// The remark on a small model's reply that repeats what it was given.
     fn parroted(&self, json: &Value) -> Option<String> {
+        let told = self.told.as_ref()?;
         let main = json[self.reply_type.main_field()].as_str()?;
-        let repeated = if parrots(main, self.told.as_deref()?) {
+        let repeated = if parrots(main, &told.prompt) {
             "the prompt"
         } else if parrots(main, &self.question.subject) {
             "the text that it is about"
+        } else if contains_parroted(json, &told.example) {
+            "the example"
         } else {
             return None;
         };
@@ -675,5 +686,17 @@ fn call_failure(error: &ModelError) -> Failure {
     Failure {
         reason: error.to_string(),
         said: None,
+    }
+}
+
+/// Whether a text of the reply mostly repeats the example, such as the reason of an objection.
+fn contains_parroted(json: &Value, example: &str) -> bool {
+    match json {
+        Value::String(text) => parrots(text, example),
+        Value::Array(items) => items.iter().any(|item| contains_parroted(item, example)),
+        Value::Object(fields) => fields
+            .values()
+            .any(|value| contains_parroted(value, example)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

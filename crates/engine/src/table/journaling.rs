@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedMutexGuard, broadcast};
 
-use super::write_queue::{Ack, Append, Durability, PendingAppend};
+use super::write_queue::{Ack, Announcement, Append, Durability, PendingAppend};
 use super::{Halt, Notice, Table, keyed};
+
 use crate::event::{Event, Millis};
+use crate::expected_usage;
 use crate::journal::JournalError;
 
 /// How often a finished step yields so that other steps that are about to finish join its batch.
@@ -43,8 +45,8 @@ impl Table {
         Ok(found)
     }
 
-    /// Like [`Table::note`], for a pure computation on what is in the journal. The entry is deferred: it is written with the
-    /// next one, and if it is lost the value is computed again.
+    /// Like [`Table::note`], for a pure computation on what is in the journal. The entry is deferred: it is written and announced
+    /// with the next one, and if it is lost the value is computed again.
     ///
     /// # Errors
     /// [`Halt::Journal`] if the value cannot be serialized, or the journal holds another type under `key`.
@@ -56,7 +58,9 @@ impl Table {
             return known;
         }
         let value = compute();
-        self.defer_and_announce(note_event(key, &value, self.deps.clock.now())?);
+        let now = self.deps.clock.now();
+        let note = note_event(key, &value, now)?;
+        self.write_queue.defer_until_written(now, note);
         Ok(value)
     }
 
@@ -72,6 +76,17 @@ impl Table {
         let now = self.deps.clock.now();
         let ack = self.write_queue.push(now, event, Durability::Written);
         self.write(ack).await
+    }
+
+    /// Writes the setup and a note of its estimate, in one append.
+    pub(super) async fn write_opening(&self) -> Result<(), Halt> {
+        let opened = Event::Opened(Arc::new(self.setup.clone()));
+        let now = self.deps.clock.now();
+        let ack = self.write_queue.push(now, opened, Durability::Written);
+        if let Some(estimate) = self.setup.estimate {
+            self.memoize(expected_usage::KEY, || estimate)?;
+        }
+        Ok(self.write(ack).await?)
     }
 
     /// Like [`Table::record`], but if no step is in flight it returns as soon as the append has started. The next step is
@@ -189,7 +204,7 @@ impl Table {
             Ok(()) => {
                 for queued in batch {
                     let entry = queued.entry;
-                    if queued.is_unannounced {
+                    if queued.announcement != Announcement::Done {
                         self.notify(Some(entry.seq), entry.at, entry.event);
                     }
                     if let Some(waiter) = queued.waiter {

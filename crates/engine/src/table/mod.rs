@@ -3,6 +3,7 @@
 
 mod calls;
 mod fingerprint;
+mod handover;
 mod journaling;
 mod person;
 mod replay;
@@ -30,7 +31,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::embedder::Embedder;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
-use crate::expected_usage::KEY;
 use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::{Ability, Model};
 use crate::prompt::{PromptError, Prompts, QuoteTag};
@@ -40,6 +40,7 @@ use crate::safety;
 use crate::totals::Sum;
 
 pub use crate::budget::{Budget, Exhausted};
+pub use handover::{LeftAlone, left_alone, note_left_alone};
 pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
 pub use rescue::FastModel;
 pub use step::{Ask, Turn};
@@ -127,6 +128,8 @@ pub struct Missing {
 pub struct Table {
     setup: Setup,
     quote_tag: QuoteTag,
+    /// The parent of a follow-up, rendered. Every prompt begins with it.
+    parent: Option<String>,
     deps: TableDeps,
     replay: Replay,
     budget_tracker: BudgetTracker,
@@ -193,11 +196,20 @@ impl Table {
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
             return Err(Halt::OtherSetup);
         }
+        let quote_tag = QuoteTag::of(setup.seed, &setup.question);
+        let parent = match &setup.parent {
+            Some(parent) => Some(deps.prompts.render_plain(
+                "common/parent",
+                minijinja::context! { parent => Serde(parent), quote_tag => quote_tag.as_str() },
+            )?),
+            None => None,
+        };
         let is_new = replay.setup.is_none();
         let next_seq = reopened.as_ref().map_or(replay.next_seq, |entry| entry.seq);
         let table = Self {
             write_queue: WriteQueue::starting_at(next_seq.max(1)),
-            quote_tag: QuoteTag::of(setup.seed, &setup.question),
+            quote_tag,
+            parent,
             setup,
             deps,
             replay,
@@ -212,29 +224,20 @@ impl Table {
         };
         // Written before the first call: a debate whose prompts have changed stays as it ended.
         if let Some(entry) = reopened {
-            table.write_queue.defer_and_announce(entry.at, entry.event);
+            table.write_queue.defer_until_written(entry.at, entry.event);
         }
         if !safety::is_ready() {
             table.in_background(safety::prepare);
         }
         if is_new {
-            table
-                .record(Event::Opened(Arc::new(table.setup.clone())))
-                .await?;
-        }
-        if let Some(estimate) = table.setup.estimate {
-            table.memoize(KEY, || estimate)?;
-            // Readers of a running debate wait for every entry up to `last_seq`, also before the first answer.
-            table.write_deferred().await?;
+            table.write_opening().await?;
         }
         Ok(table)
     }
 
-    /// Sequence number of the newest entry, entries not written yet included, except that the debate is reopened: listeners are
-    /// notified of that.
+    /// Sequence number of the newest entry. Listeners are notified of those after it.
     pub fn last_seq(&self) -> u64 {
-        let is_reopening = self.is_reopening.load(Ordering::Relaxed);
-        self.write_queue.last_seq() - u64::from(is_reopening)
+        self.write_queue.last_announced()
     }
 
     pub fn setup(&self) -> &Setup {
@@ -292,6 +295,12 @@ impl Table {
             let event = Event::RoundStarted { round, name };
             self.defer_and_announce(event);
         }
+    }
+
+    /// Runs long work on the blocking pool and waits for it. On a thread of the runtime it would hold up other debates.
+    pub async fn off_runtime(&self, work: impl FnOnce() + Send + 'static) {
+        // A panic there is repeated by the code that needs the result.
+        let _ = tokio::task::spawn_blocking(work).await;
     }
 
     /// Runs preparatory work on the blocking pool, so that it is done while models are answering.

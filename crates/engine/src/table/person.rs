@@ -259,7 +259,7 @@ pub(super) fn words_in(entries: &[Entry]) -> impl Iterator<Item = &Words> {
     })
 }
 
-async fn append_one(
+pub(super) async fn append_one(
     journal: &dyn Journal,
     entries: &[Entry],
     at: Millis,

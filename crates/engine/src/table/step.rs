@@ -7,7 +7,7 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Calls, Failure};
+use super::calls::{Calls, Failure, Told};
 use super::replay::Known;
 use super::reply_type::{Judged, ReplyType, Rules};
 use super::{Halt, Missing, Table, fingerprint, lock};
@@ -281,8 +281,13 @@ impl Question<'_> {
                 message(Speaker::Assistant, example.replied, true),
             ]
         });
+        // First, because it is the same in every prompt: providers cache common beginnings.
+        let shared = match &self.table.parent {
+            Some(parent) => format!("{parent}\n\n{}", prompt.shared),
+            None => prompt.shared,
+        };
         let question = [
-            message(Speaker::User, prompt.shared, true),
+            message(Speaker::User, shared, true),
             message(Speaker::User, prompt.own, false),
         ];
         Ok(Request {
@@ -301,10 +306,15 @@ impl Question<'_> {
         })
     }
 
-    /// What a reply must not repeat: the prompt without its quotes. A conclusion may repeat what a seat said.
-    fn told(&self, request: &Request) -> String {
+    fn told(&self, request: &Request) -> Told {
         let texts: Vec<&str> = request.texts().collect();
-        self.table.quote_tag.outside(&texts.join("\n"))
+        let messages = request.messages.iter();
+        let example = messages.filter(|message| message.speaker == Speaker::Assistant);
+        let example: Vec<&str> = example.map(|message| message.text.as_str()).collect();
+        Told {
+            prompt: self.table.quote_tag.outside(&texts.join("\n")),
+            example: example.join("\n"),
+        }
     }
 
     fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Arc<FinishedStep>>, Halt> {

@@ -624,6 +624,40 @@ async fn c08_the_next_call_waits_until_the_last_step_is_written() {
     assert_eq!(*seqs.lock().unwrap(), [2, 3, 4, 5]);
 }
 
+/// C-09: a number that a listener is told is in the journal by then, also that of a deferred note; only the start of a round is
+/// announced before. A reader of the journal would otherwise wait for the entry.
+#[tokio::test]
+async fn c09_a_deferred_note_is_announced_when_it_is_written() {
+    let (model, journal) = (Scripted::new(good_script), Arc::<MemoryJournal>::default());
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
+        .await
+        .unwrap();
+    let heard = Arc::<Mutex<Vec<u64>>>::default();
+    let (sink, written) = (Arc::clone(&heard), Arc::clone(&journal));
+    table.set_observer(Box::new(move |notice| {
+        let count = written.keyed().len() as u64;
+        let is_round = matches!(notice.event, Event::RoundStarted { .. });
+        assert!(
+            is_round || notice.seq.is_none_or(|seq| seq <= count),
+            "{notice:?}"
+        );
+        sink.lock().unwrap().extend(notice.seq);
+    }));
+    assert_eq!(table.last_seq(), 1);
+    table.memoize("figure", || 7_u8).unwrap();
+    // It is in the queue, so that a reader that joins now is told of it later.
+    assert_eq!((table.last_seq(), heard.lock().unwrap().len()), (1, 0));
+    table.round(1, "proposal");
+    opening(&table, "proposer").send().await.unwrap().unwrap();
+    table.flush().await.unwrap();
+    assert_eq!(*heard.lock().unwrap(), [2, 3, 4]);
+    assert_eq!((table.last_seq(), journal.keyed().len()), (4, 4));
+    // Without a note before it, the start of a round is announced at once.
+    table.round(2, "critique");
+    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+}
+
 /// C-08: after a failed write no further call is made.
 #[tokio::test]
 async fn c08_no_call_is_made_after_a_failed_write() {
@@ -733,6 +767,33 @@ async fn c08_a_changed_request_before_the_failure_is_a_drift() {
     let ask = table.ask::<Opening>("proposer", "propose").in_round(1);
     let halt = ask.prompt("dialectic/propose", other).send().await;
     assert!(matches!(halt, Err(Halt::Drift { .. })));
+}
+
+/// A small model may answer in the words of its example, also next to a main text of its own: it is asked once more. Words of
+/// the question in such a place are no repetition.
+#[tokio::test]
+async fn c05_a_small_model_that_repeats_its_example_is_asked_again() {
+    const QUESTION: &str = "Is the drink of the town taken every day of the week?";
+    let with = |assumption: &str| {
+        json!({ "answer": "A queue smooths the bursts.", "assumptions": [assumption] }).to_string()
+    };
+    for (assumption, ability, calls) in [
+        ("The drink is taken every day.", Ability::Small, 2),
+        ("The drink is taken every day.", Ability::Full, 1),
+        ("The drink of the town is taken.", Ability::Small, 1),
+    ] {
+        let replies = [with(assumption), with("The load stays as it is.")];
+        let model = Scripted::new(move |_: &Request, before| Ok(replies[before.min(1)].clone()));
+        let rules = crate::protocols::dialectic::Rules::new(3, 5, 8).unwrap();
+        let setup = setup_with(QUESTION, ability, &rules);
+        let deps = deps(&model, Arc::<MemoryJournal>::default());
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        let context = json!({ "question": QUESTION, "templates": [] });
+        let ask: Ask<'_, Opening> = table.ask("proposer", "propose");
+        let ask = ask.in_round(1).prompt("dialectic/propose", context);
+        let turn = ask.send().await.unwrap().unwrap();
+        assert_eq!((model.heard().len(), turn.remarks.len()), (calls, 0));
+    }
 }
 
 /// A small model that repeats its prompt is asked once more, with the same prompt and another seed: its reply and a reproach would

@@ -58,8 +58,18 @@ pub(super) struct QueuedEntry {
     pub(super) entry: Entry,
     /// `None`: a deferred entry, written together with the next one that has a waiter.
     pub(super) waiter: Option<Waiter>,
-    /// Whether listeners have not been notified of it yet.
-    pub(super) is_unannounced: bool,
+    pub(super) announcement: Announcement,
+}
+
+/// When listeners are notified of a queued entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Announcement {
+    /// When it is in the journal: a reader that is told its number reads it there.
+    WhenWritten,
+    /// Already in the queue. Only for the start of a round, which readers show without its number.
+    InQueue,
+    /// It has been made, or is not needed.
+    Done,
 }
 
 /// Receives the outcome of the append.
@@ -117,9 +127,12 @@ impl WriteQueue {
         InFlight(&self.in_flight)
     }
 
-    /// Sequence number of the newest entry, queued ones included.
-    pub(super) fn last_seq(&self) -> u64 {
-        lock(&self.queue).next_seq - 1
+    /// Sequence number of the newest entry before all of which listeners are yet to be notified.
+    pub(super) fn last_announced(&self) -> u64 {
+        let queue = lock(&self.queue);
+        let mut queued = queue.entries.iter();
+        let next = queued.find(|queued| queued.announcement != Announcement::Done);
+        next.map_or(queue.next_seq, |queued| queued.entry.seq) - 1
     }
 
     /// Marks a round as started; false if it already was.
@@ -134,41 +147,54 @@ impl WriteQueue {
 
     /// Queues an entry that nothing depends on and that listeners are not notified of.
     pub(super) fn defer(&self, at: Millis, event: Event) {
-        self.enqueue(at, event, None, false);
+        self.enqueue(at, event, None, Announcement::Done);
+    }
+
+    /// Queues an entry that nothing depends on. It is announced when it is written.
+    pub(super) fn defer_until_written(&self, at: Millis, event: Event) {
+        self.enqueue(at, event, None, Announcement::WhenWritten);
     }
 
     /// Queues an entry that nothing depends on; the next [`WriteQueue::announce_deferred`] announces it.
     pub(super) fn defer_and_announce(&self, at: Millis, event: Event) {
-        self.enqueue(at, event, None, true);
+        self.enqueue(at, event, None, Announcement::InQueue);
     }
 
     /// Queues an entry whose author waits for the [`Ack`].
     pub(super) fn push(&self, at: Millis, event: Event, durability: Durability) -> Ack {
         let (sender, ack) = oneshot::channel();
-        self.enqueue(at, event, Some(Waiter { sender, durability }), true);
+        let waiter = Waiter { sender, durability };
+        self.enqueue(at, event, Some(waiter), Announcement::WhenWritten);
         ack
     }
 
-    fn enqueue(&self, at: Millis, event: Event, waiter: Option<Waiter>, is_unannounced: bool) {
+    fn enqueue(
+        &self,
+        at: Millis,
+        event: Event,
+        waiter: Option<Waiter>,
+        announcement: Announcement,
+    ) {
         let mut queue = lock(&self.queue);
         let seq = queue.next_seq;
         queue.next_seq += 1;
         queue.entries.push(QueuedEntry {
             entry: Entry { seq, at, event },
             waiter,
-            is_unannounced,
+            announcement,
         });
     }
 
-    /// Notifies listeners of deferred entries at the head of the queue before they are written. The queue stays locked: otherwise
-    /// another thread could write and announce a later entry first.
+    /// Notifies listeners of deferred entries at the head of the queue before they are written, up to the first that is announced
+    /// when it is written. The queue stays locked: otherwise another thread could write and announce a later entry first.
     pub(super) fn announce_deferred(&self, notify: impl FnMut(Entry)) {
         lock(&self.queue)
             .entries
             .iter_mut()
-            .take_while(|queued| queued.waiter.is_none())
+            .take_while(|queued| queued.announcement != Announcement::WhenWritten)
             .filter_map(|queued| {
-                std::mem::take(&mut queued.is_unannounced).then(|| queued.entry.clone())
+                let before = std::mem::replace(&mut queued.announcement, Announcement::Done);
+                (before == Announcement::InQueue).then(|| queued.entry.clone())
             })
             .for_each(notify);
     }

@@ -15,13 +15,14 @@ use serde::Deserialize;
 use super::super::Frame;
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{frame, page, redirect_to_debate};
+use super::super::thread::ThreadView;
 use super::home::number;
 use crate::clock;
 use crate::export;
 use crate::format::short;
 use crate::render;
 use crate::server::access::Caller;
-use crate::server::audit::AuditNote;
+use crate::server::audit::{AuditNote, Received};
 use crate::server::problem::Problem;
 use crate::server::quota::admit_continuation;
 use crate::server::requests::{
@@ -30,7 +31,7 @@ use crate::server::requests::{
 use crate::server::rest;
 use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
-use crate::store::{DebateRow, Filing, Scope, ShareRow};
+use crate::store::{DebateRow, Filing, Scope, ShareRow, Thread};
 
 /// The current state of a debate.
 pub(super) struct LoadedDebate {
@@ -44,6 +45,7 @@ pub(super) struct LoadedDebate {
     /// Links to it, for visitors who may revoke them.
     shares: Vec<ShareRow>,
     filing: Filing,
+    thread: Thread,
 }
 
 impl LoadedDebate {
@@ -63,6 +65,7 @@ impl LoadedDebate {
             .needing_budget(self.used_up.as_ref())
             .shared(&self.shares)
             .filed(&self.filing)
+            .in_thread(ThreadView::new(&self.transcript, &self.thread))
     }
 
     pub(super) fn page(&self, view: DebateView, frame: Frame) -> String {
@@ -74,6 +77,7 @@ impl LoadedDebate {
 pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Result<LoadedDebate, Problem> {
     let row = rest::find(app, caller, id).await?;
     let mut loaded = load_row(app, row).await?;
+    loaded.thread = app.store.thread(&loaded.row, caller.only()).await?;
     if caller.may(Scope::Run) {
         let id = loaded.row.id;
         loaded.shares = app.store.shares_of(id, clock::now()).await?;
@@ -97,7 +101,10 @@ pub(super) async fn load_row(app: &App, row: DebateRow) -> Result<LoadedDebate, 
     }
     let used_up = used_up(app, &row, &entries).await?;
     let speaking = add_live_state(app, &row, &mut entries);
-    let transcript = Transcript::of(&row.id.to_string(), &entries)
+    let id = row.id.to_string();
+    let folding = off_runtime(move || (Transcript::of(&id, &entries), entries));
+    let (transcript, entries) = folding.await?;
+    let transcript = transcript
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
@@ -108,6 +115,7 @@ pub(super) async fn load_row(app: &App, row: DebateRow) -> Result<LoadedDebate, 
         used_up,
         shares: Vec::new(),
         filing: Filing::default(),
+        thread: Thread::default(),
     })
 }
 
@@ -289,6 +297,7 @@ pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
+    Extension(received): Extension<Received>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
@@ -304,7 +313,7 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let resumed = rest::resume_within(&app, &caller, &row, requested).await?;
+    let resumed = rest::resume_within(&app, &caller, &row, requested, received).await?;
     if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
         return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
     }

@@ -13,6 +13,7 @@ use roundtable_engine::preset::Preset;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::super::debates::Row;
 use super::super::fields::{FieldGroup, protocol_input};
@@ -36,14 +37,18 @@ use crate::store::{self, Created, Filter, TokenLimits};
 pub(super) const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
 const RECENT_DEBATES: u32 = 5;
 const MAX_MODELS_PER_PROVIDER: usize = 60;
+/// The field that identifies the form that was shown, so that sending it twice starts one debate.
+const FORM_KEY: &str = "form_key";
 /// What marks the name of a preset among the ways of a task.
 const PRESET: &str = "preset:";
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Query(form): Query<StartForm>,
+    Query(mut form): Query<StartForm>,
 ) -> Result<Response, Problem> {
+    let key = Uuid::new_v4().to_string();
+    form.values.insert(FORM_KEY.to_owned(), key);
     let options = form_options(&app, &caller, &form).await?;
     let view = HomeView::new(options, form);
     Ok(page(view.page(frame("ask", Some(&caller)))))
@@ -57,7 +62,7 @@ pub(crate) async fn start(
     match create(&app, &caller, &form).await {
         Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
         Ok(Created::KeyConflict) => Err(Problem::internal(
-            "key conflict for a request without an idempotency key",
+            "key conflict for a key with the hash of its request",
         )),
         Err(problem) => form_again(&app, &caller, form, Err(problem)).await,
     }
@@ -99,12 +104,27 @@ async fn form_again(
 }
 
 async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
-    let spec = rest::spec_of(app, new_debate(&app.context.data, form)?).await?;
-    let request = store::CreateRequest {
-        token: caller.token,
-        ..store::CreateRequest::default()
-    };
+    let request = create_request(caller, form);
+    if let Some(created) = app.store.find_created(&request).await? {
+        return Ok(created);
+    }
+    let spec = rest::spec_of(app, caller, new_debate(&app.context.data, form)?).await?;
     rest::start(app, caller, spec, &request).await
+}
+
+/// A form that is sent again, by a double click or a reload, starts no second debate. One that was changed before it was sent
+/// again does, so the key has a hash of the form too.
+fn create_request(caller: &Caller, form: &StartForm) -> store::CreateRequest {
+    let content = serde_json::to_vec(&(&form.values, &form.files)).unwrap_or_default();
+    let fingerprint = rest::fingerprint(&content);
+    let is_key = Uuid::try_parse(form.get(FORM_KEY)).is_ok();
+    let key = is_key.then(|| rest::key_of(caller, &format!("form/{fingerprint}")));
+    store::CreateRequest {
+        key,
+        fingerprint,
+        token: caller.token,
+        is_attended: false,
+    }
 }
 
 /// The form as a request of the API.

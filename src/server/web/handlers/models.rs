@@ -6,13 +6,11 @@ use std::time::Instant;
 use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use roundtable_core::usage::Money;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use super::home::DISCOVERY_TIMEOUT;
-use crate::clock;
 use crate::config::{ModelName, Origin};
 use crate::format::{counted, duration, money, per_million, short};
 use crate::model_probe::{MAX_TEST_USAGE, trial};
@@ -20,6 +18,7 @@ use crate::models::{Choice, discover_within};
 use crate::server::access::Caller;
 use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
+use crate::server::quota::record_outside;
 use crate::server::scheduler::progress_sink;
 use crate::server::test_calls::TEST_TIMEOUT;
 use crate::server::{App, log};
@@ -157,16 +156,6 @@ async fn check_token(app: &App, caller: &Caller, name: &ModelName) -> Result<(),
     app.quotas.check(&app.store, caller).await
 }
 
-/// Counts the cost of a test call for the day of the token.
-async fn record_cost(app: &App, caller: &Caller, cost: Option<Money>) {
-    let cost = cost.filter(|cost| *cost > Money::ZERO);
-    if let (Some(token), Some(cost)) = (caller.token, cost)
-        && let Err(error) = app.store.add_cost(token, clock::now(), cost).await
-    {
-        log::note(&format!("cannot record the cost of a test call: {error}"));
-    }
-}
-
 /// One test call, counted in the account of test calls and in the log.
 async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestResult) {
     let failed = |status, text: String| {
@@ -198,14 +187,14 @@ async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestR
             let cost = price.map(|price| price.of(MAX_TEST_USAGE));
             app.test_calls
                 .record(admitted, MAX_TEST_USAGE.total(), cost);
-            record_cost(app, caller, cost).await;
+            record_outside(&app.store, caller, cost).await;
             let text = format!("{name}: no answer within {} s", TEST_TIMEOUT.as_secs());
             return failed(StatusCode::OK, text);
         }
     };
     let tokens = trial.usage.total();
     app.test_calls.record(admitted, tokens, trial.cost);
-    record_cost(app, caller, trial.cost).await;
+    record_outside(&app.store, caller, trial.cost).await;
     log::note(&format!(
         "test call of {}: {tokens} tokens, {}",
         trial.model,

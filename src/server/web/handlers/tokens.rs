@@ -1,4 +1,4 @@
-//! The tokens page: lists, adds and revokes tokens.
+//! The tokens page: lists, adds, changes and revokes tokens.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::super::tokens::{Added, Row, TokenForm, TokensView};
 use crate::failure::Fault;
 use crate::format::short;
 use crate::server::App;
-use crate::server::new_token::NewToken;
+use crate::server::new_token::{NewToken, TokenChange};
 use crate::server::problem::Problem;
 use crate::server::token_api;
 use crate::store::{Reach, Scope};
@@ -57,6 +57,41 @@ pub(crate) async fn add(
             Ok((problem.status(), page(view.page(frame))).into_response())
         }
     }
+}
+
+pub(crate) async fn change(
+    State(app): State<Arc<App>>,
+    caller: MaybeCaller,
+    Path(name): Path<String>,
+    Form(form): Form<TokenForm>,
+) -> Result<Response, Problem> {
+    let changed = match token_change(&form) {
+        Ok(change) => token_api::change_token(&app, &name, &change).await,
+        Err(faults) => Err(Problem::invalid(faults)),
+    };
+    match changed {
+        Ok(note) => Ok((Extension(note), Redirect::to("/tokens")).into_response()),
+        Err(problem) => {
+            let view = TokensView {
+                problems: problem.messages(),
+                rows: rows(&app).await?,
+                ..TokensView::default()
+            };
+            let page = page(view.page(frame("tokens", caller.as_deref())));
+            Ok((problem.status(), page).into_response())
+        }
+    }
+}
+
+fn token_change(form: &TokenForm) -> Result<TokenChange, Vec<Fault>> {
+    // The same fields, with the same messages.
+    let new = new_token(form)?;
+    Ok(TokenChange {
+        reach: new.reach,
+        max_cost_per_day: new.max_cost_per_day,
+        max_running: new.max_running,
+        models: new.models,
+    })
 }
 
 pub(crate) async fn revoke(

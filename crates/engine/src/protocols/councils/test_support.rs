@@ -163,6 +163,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

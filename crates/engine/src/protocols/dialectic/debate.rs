@@ -4,10 +4,12 @@ use minijinja::Value;
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::issues::{Issue, Ledger, Severity, Status};
 use roundtable_core::stopping::Assessment;
+use roundtable_core::usage::Money;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::replies::{Critique, Opening, Review, Revision};
+use super::rules::Rules;
 use crate::event::{Entry, Event, FinishedStep, Spent, Words};
 use crate::prompt::given;
 use crate::protocols::replay;
@@ -124,9 +126,27 @@ impl<'a> OpenIssue<'a> {
 }
 
 impl Debate {
+    /// A debate in which no seat has spoken. An answer of the caller stands in round 1, as if the proposer had given it.
+    pub(super) fn new(rules: &Rules) -> Self {
+        let mut debate = Self::default();
+        if let Some(own) = &rules.my_answer {
+            debate.first = Some(FirstAnswer {
+                answer: own.clone(),
+                spent: Spent {
+                    cost: Some(Money::ZERO),
+                    ..Spent::default()
+                },
+            });
+            debate.propose(1, own.clone(), own.clone());
+        }
+        debate
+    }
+
     /// The debate up to the last entry of its journal.
     pub fn replay(entries: &[Entry]) -> Self {
-        let mut debate = Self::default();
+        let setup = entries.iter().find_map(|entry| entry.event.setup());
+        let rules = setup.and_then(|setup| Rules::deserialize(&setup.rules).ok());
+        let mut debate = rules.as_ref().map(Self::new).unwrap_or_default();
         for entry in entries {
             if let Event::RoundStarted { round, .. } = &entry.event {
                 debate.start_round(*round);

@@ -9,7 +9,7 @@ use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
 use crate::form::{FieldKind, FormField};
-use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
+use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, excess_tokens};
 
 const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
 
@@ -26,6 +26,8 @@ pub struct Input {
     pub early_stop_score: Option<u8>,
     /// Whether a judge scores the final answer.
     pub auto_score: Option<bool>,
+    /// An answer of the caller. The skeptic attacks it in place of the proposer's first one.
+    pub my_answer: Option<String>,
 }
 
 /// The protocol's part of the configuration.
@@ -59,6 +61,7 @@ pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
         max_rounds: input.max_rounds.or(is_open.then_some(max)),
         early_stop_score: input.early_stop_score.or(early_stop_score),
         auto_score: input.auto_score.or(auto_score),
+        ..input
     }
 }
 
@@ -70,6 +73,8 @@ pub(super) fn validate(
     let mut faults = Vec::new();
     let question = request.question.trim().to_owned();
     faults.extend(context.check_question(&question).err());
+    let own = input.my_answer.as_deref();
+    faults.extend(own.and_then(|answer| own_answer_fault(answer, context.max_question_tokens)));
     let settings: Settings = context.settings();
     let max_rounds = input.max_rounds.unwrap_or(settings.max_rounds);
     // A caller that names only the last round wants no more than that.
@@ -92,6 +97,7 @@ pub(super) fn validate(
         (Some(cast), Some(rules)) if faults.is_empty() => {
             let rules = Rules {
                 auto_score: input.auto_score.unwrap_or(true),
+                my_answer: input.my_answer.clone(),
                 ..rules
             };
             Ok(Plan::new(question, cast, EmbedderUse::Optional, rules))
@@ -106,6 +112,17 @@ pub(super) fn form() -> Vec<FormField> {
         most: MAX_ROUNDS,
     };
     vec![FormField::new("max_rounds", "Rounds at most", rounds).placeholder("5")]
+}
+
+/// The answer is in every later prompt, like the question.
+fn own_answer_fault(answer: &str, limit: u64) -> Option<Fault> {
+    let message = if answer.trim().is_empty() {
+        "my_answer is empty: leave it out, or give the answer that the skeptic attacks".to_owned()
+    } else {
+        let count = excess_tokens(answer, limit)?;
+        format!("my_answer has {count} tokens; the limit is {limit}")
+    };
+    Some(Fault::new("/rules/my_answer", message))
 }
 
 fn load_cast(data: &Data, choice: Option<&CastChoice>) -> Result<Cast, DataError> {

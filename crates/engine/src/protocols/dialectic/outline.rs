@@ -18,8 +18,11 @@ fn stages(rules: &Rules, rounds: u32) -> Vec<Stage> {
     let mut turns = 0;
     let mut add = |seat: &str, reads: usize| stages.push(vec![PlannedCall::new(seat, reads)]);
     for round in 1..=rounds {
-        // A revision reads the last answer and its critique, a review everything.
-        add("proposer", if round == 1 { 0 } else { 2 });
+        // A revision reads the last answer and its critique, a review everything. An answer of the caller takes the place of
+        // the first one.
+        if round > 1 || rules.my_answer.is_none() {
+            add("proposer", if round == 1 { 0 } else { 2 });
+        }
         add("skeptic", turns + 1);
         turns += 2;
     }

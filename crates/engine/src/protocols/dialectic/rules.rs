@@ -11,6 +11,9 @@ pub struct Rules {
     pub early_stop_score: OutOfTen,
     /// Whether a judge scores the final answer.
     pub auto_score: bool,
+    /// The caller's answer, which the skeptic attacks in round 1 in place of one by the proposer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub my_answer: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +50,7 @@ impl Rules {
             max_rounds,
             early_stop_score,
             auto_score: true,
+            my_answer: None,
         })
     }
 

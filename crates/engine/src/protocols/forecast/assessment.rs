@@ -1,11 +1,13 @@
 //! Scores arguments by the rubric and has weak ones rewritten once (F-05, F-06).
 
+use minijinja::value::merge_maps;
 use roundtable_core::forecast::WEAK;
 
+use super::argue::{Attempt, WeakArgument, request_argument};
 use super::debate::{Debate, RubricScores, Version};
-use super::prompt_inputs::PromptInputs;
+use super::prompt_inputs::{self, with_evidence};
 use super::replies::{Argument, Scoring};
-use super::{Attempt, request_argument, seat_for};
+use super::seat_for;
 use crate::cast::Duty;
 use crate::prompt::given;
 use crate::table::{Halt, Table, Turn, join_all};
@@ -63,9 +65,9 @@ async fn assess_into(
     if let Some(scores) = scores.filter(|scores| scores.composite < WEAK)
         && let Some(known) = debate.roles().iter().find(|known| known.name == role)
     {
-        let inputs = PromptInputs::of(table, debate, round);
-        let rewrite = Attempt::Rewrite(scores.composite);
-        assessed.rewrite = request_argument(table, debate, known, round, &inputs, rewrite).await?;
+        let weak = WeakArgument::new(&first.reply, scores.composite, &scores.reason);
+        let rewrite = Attempt::Rewrite(weak);
+        assessed.rewrite = request_argument(table, debate, known, round, rewrite).await?;
     }
     if let Some(turn) = &assessed.rewrite {
         assessed.second = score(table, debate, round, &role, Version::Rewrite, &turn.reply).await?;
@@ -88,24 +90,19 @@ async fn score(
         Version::Rewrite => format!("rescore-{role}"),
     };
     let criteria = rules.criteria.names();
-    let mut text = argument.argument.clone();
-    if !argument.evidence.is_empty() {
-        text = format!("{text}\nEvidence: {}", argument.evidence.join("; "));
-    }
     let turn = table
         .ask::<Scoring>(&scorer, &verb)
         .in_round(round)
         .prompt(
             "forecast/score",
-            given!({
-                "question": table.setup().question,
-                "outcomes": rules.request.prediction_context.outcomes,
-                "facts": Vec::<String>::new(),
-                "context": None::<String>,
-                "rubric": rules.rubric,
-                "supports": argument.supports,
-                "argument": text,
-            }),
+            merge_maps([
+                prompt_inputs::frame(table, debate),
+                given!({
+                    "rubric": rules.rubric,
+                    "supports": argument.supports,
+                    "argument": with_evidence(argument),
+                }),
+            ]),
         )
         .keys("scores", criteria.clone())
         .demand(move |reply: &Scoring| {

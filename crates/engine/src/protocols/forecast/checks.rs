@@ -1,5 +1,7 @@
 //! The rules of an argument beyond its schema. An argument that breaks one is sent back once, then kept with a remark.
 
+use roundtable_core::forecast::Distribution;
+
 use super::contract::Phase;
 use super::debate::REQUIRED_PRECEDENTS;
 use super::replies::Argument;
@@ -25,6 +27,40 @@ pub(super) fn wrong_rebuttals(reply: &Argument, others: &[String]) -> Vec<String
     wrong
         .map(|role| format!("'{role}' cannot be rebutted; the other roles are: {known}."))
         .collect()
+}
+
+/// F-04: from round 2 an argument answers at least one other.
+pub(super) fn no_rebuttal(reply: &Argument, others: &[String], phase: Phase) -> Vec<String> {
+    let rebuts = reply.rebuts.iter().any(|role| others.contains(role));
+    if phase == Phase::Opening || others.is_empty() || rebuts {
+        return Vec::new();
+    }
+    vec![NO_REBUTTAL.to_owned()]
+}
+
+/// F-04: an argument supports the outcome that its own probabilities favour. A tie is fine.
+pub(super) fn contradiction(reply: &Argument, outcomes: &[String]) -> Vec<String> {
+    match reply.distribution(outcomes) {
+        Ok(own) if !favours(&own, outcomes, &reply.supports) => vec![CONTRADICTION.to_owned()],
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+/// Whether no other outcome is more probable.
+pub(super) fn favours(own: &Distribution, outcomes: &[String], outcome: &str) -> bool {
+    let index = outcomes.iter().position(|id| id == outcome);
+    let value = index.and_then(|index| own.get(index));
+    value.is_some_and(|value| own.values().iter().all(|other| *other <= value))
+}
+
+const NO_REBUTTAL: &str =
+    "'rebuts' is empty: name at least one role whose argument this one contradicts, and answer it.";
+const CONTRADICTION: &str = "'supports' names an outcome to which 'probabilities' gives less than to another one: argue for the \
+                             outcome you consider the most probable, or change the probabilities.";
+
+/// Whether a remark is summed up for all arguments.
+pub(super) fn is_common(remark: &str) -> bool {
+    [NO_REBUTTAL, CONTRADICTION].contains(&remark)
 }
 
 /// F-13: a closing must refer to an earlier point.

@@ -23,12 +23,16 @@ pub struct DebateRequest {
 #[schemars(extend("required" = ["task", "outcomes"]))]
 pub struct PredictionContext {
     /// The original prediction task: any object. The question is its `raw_query`, `question`, `title` or `description`;
-    /// `timeframe.end` is the day after which the outcome is known, and `type` the field of the question.
+    /// `timeframe.end` is the day after which the outcome is known, and `type` the field of the question. Its `region`,
+    /// `key_variables`, `base_rates` and the `boundary_conditions` of its `outcomes` are facts for every role.
     pub task: Map<String, Value>,
     /// Exactly one of them will happen.
     #[schemars(length(min = 2, max = 20))]
     pub outcomes: Vec<Outcome>,
     pub key_variables: Vec<KeyVariable>,
+    /// How often such things have happened, one text each: "4 of the last 12 such bills passed".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_rates: Vec<String>,
     pub simulation_summary: Option<SimulationSummary>,
     pub data_summary: Option<DataSummary>,
 }
@@ -41,6 +45,10 @@ pub struct Outcome {
     #[schemars(length(min = 1))]
     pub label: String,
     pub description: String,
+    /// When exactly the outcome counts as having happened: a text or a list of texts. They may also be in the task's `outcomes`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(with = "Value")]
+    pub boundary_conditions: String,
 }
 
 /// A variable that the outcome depends on.

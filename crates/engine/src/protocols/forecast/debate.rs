@@ -1,17 +1,21 @@
 //! The state of a forecast: arguments and scores by round. One fold over the turns, live and from the journal.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use roundtable_core::bounded::Probability;
-use roundtable_core::forecast::{Distribution, composite};
+use roundtable_core::forecast::{Distribution, Seat, composite};
 use roundtable_core::format::percent;
 use serde::{Deserialize, Serialize};
 
+use super::checks;
 use super::contract::{Phase, Precedent};
+use super::facts::Facts;
+use super::prompt_inputs::{known_facts, with_evidence};
 use super::remarks;
 use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
-use super::text_budget::{clipped, estimate_tokens, fit_lines};
+use super::text_budget::{fit_lines, shortened};
 use crate::cast::Duty;
 use crate::event::{FinishedStep, Seated, Spent, Words};
 use crate::table::Turn;
@@ -29,12 +33,25 @@ pub struct Debate<'r> {
     remarks: Vec<String>,
     /// Messages of the person who asked.
     person: Vec<Words>,
+    /// The same in all prompts.
+    facts: OnceLock<Facts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     pub name: String,
     pub duty: Option<Duty>,
+    pub model: String,
+}
+
+impl Role {
+    /// The role as the pool that learns knows it.
+    pub(super) fn seat(&self) -> Seat {
+        Seat {
+            agent: self.model.clone(),
+            group: Some(self.name.clone()),
+        }
+    }
 }
 
 /// An argument and its rewrite, if it was too weak.
@@ -133,13 +150,20 @@ impl<'r> Debate<'r> {
                 .map(|seated| Role {
                     name: seated.seat.name.clone(),
                     duty: seated.seat.duty,
+                    model: seated.model.clone(),
                 })
                 .collect(),
             rounds: BTreeMap::new(),
             synthesis: None,
             remarks: Vec::new(),
             person: Vec::new(),
+            facts: OnceLock::new(),
         }
+    }
+
+    /// The facts in every prompt.
+    pub(super) fn facts(&self, question: &str) -> &Facts {
+        self.facts.get_or_init(|| known_facts(self.rules, question))
     }
 
     pub(super) fn set_person(&mut self, words: Vec<Words>) {
@@ -221,7 +245,9 @@ impl<'r> Debate<'r> {
 
     fn add_remarks(&mut self, round: u32, role: &str, remarks: &[String]) {
         let id = point_id(role, round);
-        let named = remarks.iter().map(|remark| format!("{id}: {remark}"));
+        // Those that several arguments may share are one line each, see `remarks`.
+        let own = remarks.iter().filter(|remark| !checks::is_common(remark));
+        let named = own.map(|remark| format!("{id}: {remark}"));
         self.remarks.extend(named);
     }
 
@@ -364,30 +390,29 @@ impl<'r> Debate<'r> {
             .collect()
     }
 
-    /// The points up to this round, as lines of about `max_tokens` tokens. None is left out: with more points, each is shorter.
-    pub(super) fn points(&self, round: u32, max_tokens: u64) -> Points {
-        let waiting = if round == self.rules.rounds && self.judge().is_some() {
-            // Leaves room for the others' closings, which the judge also gets.
-            self.roles.len().saturating_sub(1)
-        } else {
-            0
-        };
-        let (earlier, mut latest): (Vec<_>, Vec<_>) = self
-            .arguments()
-            .into_iter()
-            .filter(|argument| argument.round <= round)
-            .partition(|argument| argument.round < round);
-        let all = (earlier.len() + waiting).max(1) as u64;
+    /// The points of earlier rounds, as lines of about `max_tokens` tokens. None is left out: with more points, each is shorter.
+    pub(super) fn points(&self, round: u32, max_tokens: u64) -> Vec<String> {
+        let mut earlier = self.arguments();
+        earlier.retain(|argument| argument.round < round);
+        fit_lines(max_tokens, |cap| self.by_role(&earlier, round, cap))
+    }
+
+    /// The other roles' arguments of the last round, whole, for the judge.
+    pub(super) fn closings(&self, round: u32) -> Vec<Closing> {
         let judge = self.judge().map(|judge| judge.name.as_str());
-        latest.retain(|argument| Some(argument.role) != judge);
-        let earlier = fit_lines(max_tokens * earlier.len() as u64 / all, |cap| {
-            self.by_role(&earlier, round, cap)
-        });
-        let used: u64 = earlier.iter().map(|line| estimate_tokens(line) + 1).sum();
-        let latest = fit_lines(max_tokens.saturating_sub(used), |cap| {
-            self.by_role(&latest, round, cap)
-        });
-        Points { earlier, latest }
+        let mut closings = self.arguments_in(round);
+        closings.retain(|argument| Some(argument.role) != judge);
+        closings
+            .iter()
+            .map(|argument| {
+                let text = with_evidence(&argument.turn.reply);
+                let shares = self.shares(&argument.turn.distribution);
+                Closing {
+                    by: argument.id(),
+                    text: format!("{text}\nForecast: {shares}"),
+                }
+            })
+            .collect()
     }
 
     /// A line for each role: `optimist 1: gist; 2 (within 70%): gist`.
@@ -404,7 +429,7 @@ impl<'r> Debate<'r> {
     /// the most points, only the closings have a probability.
     fn point(&self, argument: &CountedArgument<'_>, round: u32, cap: usize) -> String {
         let reply = &argument.turn.reply;
-        let gist = clipped(&reply.gist, cap);
+        let gist = shortened(&reply.gist, cap);
         let is_last = round == self.rules.rounds;
         if argument.round + 1 < round || (is_last && argument.round < round) {
             return format!("{}: {gist}", argument.round);
@@ -419,8 +444,9 @@ impl<'r> Debate<'r> {
     }
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Points {
-    pub(super) earlier: Vec<String>,
-    pub(super) latest: Vec<String>,
+/// An argument of the last round as the judge reads it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Closing {
+    by: String,
+    text: String,
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use roundtable_core::bounded::{Confidence, Probability};
 use roundtable_core::forecast::{
-    DEBATE_WEIGHT, Distribution, GOOD, Standing, log_odds_pool, mean, outcome_agreement,
+    DEBATE_WEIGHT, Distribution, GOOD, Weight, log_odds_pool, mean, outcome_agreement,
 };
 use roundtable_core::spread::{self, real};
 use roundtable_core::usage::Money;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::OutcomeProbability;
 use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version, distributions};
+use super::rules::Standing;
 use super::verdict::{Ending, Numbers, RunInfo};
 use crate::protocols::scrutiny::Scrutiny;
 use crate::table::Missing;
@@ -73,11 +74,67 @@ pub enum JudgePart {
     NotAsked,
 }
 
-/// The log-odds pool of the roles' last forecasts, weighted by their earned weights (equal without history).
+/// The pool of the roles' last forecasts that learns from resolved forecasts whom to follow and how strongly; without history
+/// the mean of their log-odds (B-09).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccuracyPool {
     pub probabilities: Vec<OutcomeProbability>,
-    pub weights: Vec<Standing>,
+    pub weights: Vec<RoleWeight>,
+    /// How far the pool moves away from even odds: 1 is the mean of the log-odds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+}
+
+/// A role's weight in the pool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleWeight {
+    pub role: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// All weights together are 1.
+    pub weight: f64,
+    /// The expected difference of its Brier score to that of the panel; negative is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<f64>,
+    /// The number of resolved forecasts of the role.
+    pub questions: usize,
+    /// Only in forecasts of earlier versions, whose weights were learned from Brier scores.
+    #[serde(flatten)]
+    pub earlier: Option<EarlierWeight>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierWeight {
+    /// `None` without any history.
+    pub shrunk_brier: Option<f64>,
+    pub questions_in_domain: usize,
+}
+
+impl RoleWeight {
+    pub(super) fn new(role: &str, model: &str, learned: Weight) -> Self {
+        Self {
+            role: role.to_owned(),
+            model: Some(model.to_owned()),
+            weight: learned.weight,
+            skill: Some(learned.skill),
+            questions: learned.questions,
+            earlier: None,
+        }
+    }
+
+    fn of_earlier(standing: &Standing) -> Self {
+        Self {
+            role: standing.role.clone(),
+            model: None,
+            weight: standing.weight,
+            skill: None,
+            questions: standing.questions,
+            earlier: Some(EarlierWeight {
+                shrunk_brier: standing.shrunk_brier,
+                questions_in_domain: standing.questions_in_domain,
+            }),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -265,6 +322,31 @@ fn listed(outcomes: &[String], distribution: &Distribution) -> Vec<OutcomeProbab
 }
 
 fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<AccuracyPool> {
+    let Some(learned) = &debate.rules().learned else {
+        return earlier_pool(debate, latest);
+    };
+    let roles = latest.iter().filter_map(|argument| {
+        let role = debate
+            .roles()
+            .iter()
+            .find(|role| role.name == argument.role)?;
+        Some((role, role.seat(), &argument.turn.distribution))
+    });
+    let roles: Vec<_> = roles.collect();
+    let seats: Vec<_> = roles.iter().map(|(_, seat, own)| (seat, *own)).collect();
+    let pool = learned.pool(&seats).ok()?;
+    let weights = learned.weights(seats.iter().map(|(seat, _)| *seat));
+    let weights = roles.iter().zip(weights);
+    Some(AccuracyPool {
+        probabilities: listed(debate.outcomes(), &pool),
+        weights: weights
+            .map(|((role, _, _), weight)| RoleWeight::new(&role.name, &role.model, weight))
+            .collect(),
+        factor: Some(learned.factor),
+    })
+}
+
+fn earlier_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<AccuracyPool> {
     let weights = &debate.rules().standings;
     let weighted = latest.iter().filter_map(|argument| {
         let earned = weights.iter().find(|weight| weight.role == argument.role)?;
@@ -273,7 +355,8 @@ fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<
     let pool = log_odds_pool(&weighted.collect::<Vec<_>>()).ok()?;
     Some(AccuracyPool {
         probabilities: listed(debate.outcomes(), &pool),
-        weights: weights.clone(),
+        weights: weights.iter().map(RoleWeight::of_earlier).collect(),
+        factor: None,
     })
 }
 

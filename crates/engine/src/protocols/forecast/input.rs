@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::preview::preview;
+use super::prompt_inputs::{size_note, within_context};
 use super::request::MAX_ROUNDS;
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
@@ -38,6 +39,8 @@ pub struct Input {
     pub domain: Option<String>,
     /// The day after which the outcome is known, such as 2027-06-30.
     pub resolves: Option<String>,
+    /// How often such things have happened, one text each. Every role reads them.
+    pub base_rates: Option<Vec<String>>,
     /// Notes that every role reads.
     pub context: Option<String>,
     /// Whether every argument is scored by the rubric, and a weak one rewritten once. Defaults to true.
@@ -138,8 +141,9 @@ pub(super) fn validate(
         .ok();
     let forecast_context = ForecastContext {
         context: input.context.clone(),
-        history: context.history,
+        settings: context.settings(),
         now: context.now,
+        history: context.history,
     };
     let contract_request = contract_request(input, &request.question);
     let planned = cast.and_then(|cast| {
@@ -150,24 +154,29 @@ pub(super) fn validate(
     if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
-    let is_scored = input.score.unwrap_or(true);
     let value = ValueRules::new(input.stop_by_value, context.value)
         .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
         .ok();
     match planned {
-        Some(planned) if faults.is_empty() => Ok(Plan::depending_on_models(
-            planned.question.clone(),
-            planned.cast.clone(),
-            EmbedderUse::None,
-            move |models, notes| {
-                notes.extend(preview(&planned, models));
-                Ok(Rules {
-                    is_scored,
-                    value,
-                    ..planned.rules
-                })
-            },
-        )),
+        Some(mut planned) if faults.is_empty() => {
+            planned.rules.is_scored = input.score.unwrap_or(true);
+            planned.rules.value = value;
+            Ok(Plan::depending_on_models(
+                planned.question.clone(),
+                planned.cast.clone(),
+                EmbedderUse::None,
+                move |models, notes| {
+                    let contexts = models
+                        .values()
+                        .filter_map(|seat| seat.model.profile().context_tokens);
+                    let limit = &mut planned.rules.max_prompt_tokens;
+                    *limit = within_context(*limit, contexts.min().map(u64::from));
+                    notes.extend(size_note(&planned.rules, &planned.question));
+                    notes.extend(preview(&planned, models));
+                    Ok(planned.rules)
+                },
+            ))
+        }
         _ => Err(faults),
     }
 }
@@ -211,6 +220,11 @@ fn overrides(input: &Input) -> Vec<(&'static str, &'static str, Value)> {
             "max_argument_length",
             "/config/max_argument_length",
             json!(input.max_argument_length),
+        ),
+        (
+            "base_rates",
+            "/prediction_context/base_rates",
+            json!(input.base_rates),
         ),
         (
             "domain",

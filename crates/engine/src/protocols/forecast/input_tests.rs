@@ -90,6 +90,20 @@ fn f01_faults_point_at_what_the_caller_wrote() {
             "invalid date 'soon': expected a date such as 2027-06-30"
         )]
     );
+    // A wrong date does not hide behind other faults.
+    assert_eq!(
+        refused(json!({ "outcomes": ["Yes", "yes"], "resolves": "soon" })),
+        [
+            pair(
+                "/rules/outcomes/1/label",
+                "'yes' is used twice; the outcomes must differ"
+            ),
+            pair(
+                "/rules/resolves",
+                "invalid date 'soon': expected a date such as 2027-06-30"
+            )
+        ]
+    );
     // In a whole request, other rules next to it replace its values.
     assert_eq!(
         refused(

@@ -3,6 +3,7 @@
 use roundtable_core::format::grouped;
 use roundtable_core::usage::{Money, Usage};
 
+use super::prompt_inputs::ORDINARY_TOKENS;
 use super::rules::ForecastPlan;
 use crate::cast::Duty;
 use crate::protocol::SeatModels;
@@ -12,6 +13,7 @@ use crate::tokens;
 const LARGE: u64 = 100_000;
 /// Approximate sizes of prompts without the texts that differ (F-15), and of replies.
 const ARGUMENT_PROMPT: u64 = 500;
+const ARGUMENT_INSTRUCTIONS: u64 = 250;
 const SCORING_PROMPT: u64 = 350;
 const SYNTHESIS_PROMPT: u64 = 400;
 const SCORING_REPLY: u64 = 80;
@@ -34,11 +36,15 @@ pub(super) fn preview(plan: &ForecastPlan, models: &SeatModels) -> Option<String
         None => "price unknown".to_owned(),
     };
     let arguments = arguments(plan);
+    let calls = if plan.rules.is_scored {
+        2 * arguments + 1
+    } else {
+        arguments + 1
+    };
     Some(format!(
-        "Large forecast: about {} tokens in {} calls, {cost}. The notes are part of {arguments} prompts. Set a limit with \
+        "Large forecast: about {} tokens in {calls} calls, {cost}. Facts and notes are part of every prompt. Set a limit with \
          --max-tokens-total or --max-cost.",
         grouped(rounded(usage.total())),
-        2 * arguments + 1,
     ))
 }
 
@@ -50,25 +56,35 @@ fn arguments(plan: &ForecastPlan) -> u64 {
 /// The expected usage of each seat.
 fn expected(plan: &ForecastPlan) -> Vec<(&str, Usage)> {
     let rules = &plan.rules;
-    let context = rules.context.as_deref().map_or(0, tokens::estimate);
-    let question = tokens::estimate(&plan.question);
+    // Question, outcomes, facts and notes, which are in every prompt.
+    let more = rules.max_prompt_tokens - ORDINARY_TOKENS;
+    let argument = ARGUMENT_PROMPT + more;
+    let shared = argument - ARGUMENT_INSTRUCTIONS;
+    let notes = rules.context.as_deref().map_or(0, tokens::estimate);
     let reply = u64::from(rules.request.config.max_argument_length);
     let rounds = u64::from(rules.rounds);
     let arguments = arguments(plan);
+    let others = rules.request.config.roles.len().saturating_sub(1) as u64;
     let usage = |calls: u64, input: u64, output: u64| Usage {
-        input: calls * (question + input),
+        input: calls * (input + notes),
         output: calls * output,
         cached: 0,
     };
     let seats = plan.cast.seats.iter().map(|seat| {
         let usage = match seat.duty {
-            Some(Duty::Score) => usage(arguments, SCORING_PROMPT + reply, SCORING_REPLY),
-            Some(Duty::Synthesis) => {
-                usage(1, SYNTHESIS_PROMPT + arguments * reply, SYNTHESIS_REPLY)
+            Some(Duty::Score) if !rules.is_scored => Usage::default(),
+            Some(Duty::Score) => usage(arguments, SCORING_PROMPT + shared + reply, SCORING_REPLY),
+            Some(Duty::Synthesis) => usage(
+                1,
+                SYNTHESIS_PROMPT + shared + arguments * reply,
+                SYNTHESIS_REPLY,
+            ),
+            Some(Duty::Judge) => {
+                let all = usage(rounds, argument, reply);
+                let input = all.input + others * reply;
+                Usage { input, ..all }
             }
-            Some(Duty::Judge | Duty::Precedents) | None => {
-                usage(rounds, ARGUMENT_PROMPT + context, reply)
-            }
+            Some(Duty::Precedents) | None => usage(rounds, argument, reply),
         };
         (seat.name.as_str(), usage)
     });

@@ -39,7 +39,7 @@ fn c19_a_large_forecast_is_announced_with_its_cost() {
     let large = planned(Some(notes(40_000)));
     assert_eq!(
         preview(&large, &models(&large)).unwrap(),
-        "Large forecast: about 640,000 tokens in 31 calls, about $0.65. The notes are part of 15 prompts. Set a limit with \
+        "Large forecast: about 1,300,000 tokens in 31 calls, about $1.29. Facts and notes are part of every prompt. Set a limit with \
          --max-tokens-total or --max-cost."
     );
     let unknown = preview(&large, &SeatModels::new()).unwrap();
@@ -53,7 +53,7 @@ fn c19_a_forecast_is_large_from_100_000_tokens() {
         let plan = planned(context);
         expected(&plan).iter().map(|(_, usage)| usage.total()).sum()
     };
-    let free = (LARGE - size(None)) / 15;
+    let free = (LARGE - size(None)) / 31;
     let is_announced = |tokens| {
         let plan = planned(Some(notes(tokens)));
         preview(&plan, &models(&plan)).is_some()

@@ -1,5 +1,6 @@
 //! Remarks about faults that several arguments may share: one line for each kind, so that they do not bury the others.
 
+use super::checks::favours;
 use super::debate::CountedArgument;
 
 /// Probabilities that are further from 1 than rounding explains were scaled.
@@ -18,7 +19,10 @@ pub(super) fn common(
         let rebutted = argument.turn.reply.rebutted(argument.role, roles);
         argument.round > 1 && rebutted.is_empty()
     });
-    let torn = with(&|argument| !supports_the_likeliest(argument, outcomes));
+    let torn = with(&|argument| {
+        let (own, supports) = (&argument.turn.distribution, &argument.turn.reply.supports);
+        !favours(own, outcomes, supports)
+    });
     let mut remarks = Vec::new();
     remarks.extend(scaled(arguments));
     remarks.extend(listed(
@@ -60,15 +64,6 @@ fn scaled(arguments: &[CountedArgument<'_>]) -> Option<String> {
             ))
         }
     }
-}
-
-/// A tie for the highest probability counts.
-fn supports_the_likeliest(argument: &CountedArgument<'_>, outcomes: &[String]) -> bool {
-    let reply = &argument.turn.reply;
-    let values = argument.turn.distribution.values();
-    let index = outcomes.iter().position(|id| *id == reply.supports);
-    let own = index.and_then(|index| values.get(index)).copied();
-    own.is_some_and(|own| values.iter().all(|value| *value <= own))
 }
 
 fn listed(ids: &[String], one: &str, several: &str) -> Option<String> {

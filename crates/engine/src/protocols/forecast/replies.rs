@@ -9,8 +9,10 @@ use roundtable_core::forecast::{Distribution, DistributionError};
 use roundtable_core::format::percent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::contract::{Impact, Precedent};
+use super::percentages;
 use crate::reply::Reply;
 
 /// One role's turn. What a round does not ask for is left out of its schema.
@@ -162,6 +164,10 @@ impl Argument {
 impl Reply for Argument {
     const NAME: &'static str = "argument";
     const MAIN: &'static str = "argument";
+
+    fn rewrite(reply: &mut Value) {
+        percentages::rewrite(reply);
+    }
 
     fn text(&self) -> String {
         let mut text = self.argument.clone();

@@ -2,12 +2,14 @@
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, DistributionError};
+use roundtable_core::wording;
 use serde_json::Value;
 
 use super::contract::{
     Config, DataSummary, DebateRequest, KeyVariable, Outcome, OutcomeProbability,
     PredictionContext, SimulationSummary, Timeframe,
 };
+use super::fields::{Field, Need, Reader};
 
 /// One fault of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
@@ -26,7 +28,7 @@ const MIN_ROLES: usize = 2;
 const MAX_CRITERIA: usize = 10;
 const ARGUMENT_LENGTHS: std::ops::RangeInclusive<u64> = 100..=4000;
 /// The tolerance on the sum of a distribution: rounding to two decimals is not a mistake.
-const SUM_TOLERANCE: f64 = 0.011;
+pub(super) const SUM_TOLERANCE: f64 = 0.011;
 
 const DEFAULT_ROUNDS: u64 = 3;
 const DEFAULT_LENGTH: u64 = 500;
@@ -65,15 +67,19 @@ fn context(reader: &mut Reader, field: &Field<'_>) -> PredictionContext {
     let task_field = field.get("task");
     reader.is_object(&task_field, Need::Required);
     let task = task_field.value.and_then(Value::as_object).cloned();
-    let outcomes = outcomes(reader, &field.get("outcomes"));
+    let mut outcomes = outcomes(reader, &field.get("outcomes"));
+    for outcome in &mut outcomes {
+        if outcome.boundary_conditions.is_empty() {
+            outcome.boundary_conditions = conditions_in(&task_field, &outcome.id);
+        }
+    }
     let ids: Vec<String> = outcomes.iter().map(|outcome| outcome.id.clone()).collect();
+    let mut base_rates = reader.texts(&field.get("base_rates"));
+    base_rates.extend(reader.texts(&task_field.get("base_rates")));
     PredictionContext {
         task: task.unwrap_or_default(),
-        key_variables: reader
-            .list(&field.get("key_variables"), Need::Optional)
-            .iter()
-            .map(|field| key_variable(reader, field))
-            .collect(),
+        key_variables: key_variables(reader, field, &task_field),
+        base_rates,
         simulation_summary: simulation(reader, &field.get("simulation_summary"), &ids),
         data_summary: data(reader, &field.get("data_summary")),
         outcomes,
@@ -105,14 +111,59 @@ fn outcomes(reader: &mut Reader, field: &Field<'_>) -> Vec<Outcome> {
             id: reader.required_text(&id_field),
             label: reader.required_text(&item.get("label")),
             description: reader.text(&item.get("description")).unwrap_or_default(),
+            boundary_conditions: plain(item.get("boundary_conditions").value),
         };
         let is_duplicate = outcomes.iter().any(|other| other.id == outcome.id);
         if is_duplicate && !outcome.id.is_empty() {
             reader.fault(&id_field, format!("'{}' is used twice", outcome.id));
         }
+        let spelling = |outcome: &Outcome| wording::one_line(&outcome.label).to_lowercase();
+        let label = spelling(&outcome);
+        if !label.is_empty() && outcomes.iter().any(|other| spelling(other) == label) {
+            let problem = format!(
+                "'{}' is used twice; the outcomes must differ",
+                outcome.label
+            );
+            reader.fault(&item.get("label"), problem);
+        }
         outcomes.push(outcome);
     }
     outcomes
+}
+
+/// Those of the context, then those that only the task names.
+fn key_variables(reader: &mut Reader, context: &Field<'_>, task: &Field<'_>) -> Vec<KeyVariable> {
+    let mut all: Vec<KeyVariable> = Vec::new();
+    for field in [context, task].map(|field| field.get("key_variables")) {
+        for item in reader.list(&field, Need::Optional) {
+            let variable = key_variable(reader, &item);
+            if !all.iter().any(|known| known.name == variable.name) {
+                all.push(variable);
+            }
+        }
+    }
+    all
+}
+
+/// The boundary conditions that the task has for an outcome.
+fn conditions_in(task: &Field<'_>, id: &str) -> String {
+    let outcomes = task.get("outcomes").value.and_then(Value::as_array);
+    let mut outcomes = outcomes.into_iter().flatten();
+    let outcome = outcomes.find(|outcome| outcome["id"] == id);
+    plain(outcome.and_then(|outcome| outcome.get("boundary_conditions")))
+}
+
+/// Any value as one line of text; the items of a list are separated by semicolons.
+pub(super) fn plain(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => wording::one_line(text),
+        Some(Value::Array(items)) => {
+            let items = items.iter().map(|item| plain(Some(item)));
+            items.collect::<Vec<_>>().join("; ")
+        }
+        Some(other) => other.to_string(),
+    }
 }
 
 fn key_variable(reader: &mut Reader, field: &Field<'_>) -> KeyVariable {
@@ -286,158 +337,6 @@ fn weighted(
         weighted.push((name.clone(), weight));
     }
     Criteria::weighted(weighted)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Required,
-    Optional,
-}
-
-/// A value of the request, if present, and its JSON pointer.
-struct Field<'a> {
-    at: String,
-    value: Option<&'a Value>,
-}
-
-impl<'a> Field<'a> {
-    fn root(value: &'a Value) -> Self {
-        Self {
-            at: String::new(),
-            value: Some(value),
-        }
-    }
-
-    fn get(&self, name: &str) -> Self {
-        Self {
-            at: format!("{}/{name}", self.at),
-            value: self.value.and_then(|value| value.get(name)),
-        }
-    }
-
-    /// `null` counts as missing.
-    fn is_given(&self) -> bool {
-        self.value.is_some_and(|value| !value.is_null())
-    }
-}
-
-#[derive(Default)]
-struct Reader {
-    faults: Vec<Fault>,
-}
-
-impl Reader {
-    fn fault(&mut self, field: &Field<'_>, problem: impl Into<String>) {
-        // Nobody reads more, and a list can have hundreds of thousands of items.
-        const MAX_FAULTS: usize = 100;
-        if self.faults.len() >= MAX_FAULTS {
-            return;
-        }
-        let at = if field.at.is_empty() { "/" } else { &field.at };
-        self.faults.push(Fault {
-            at: at.to_owned(),
-            problem: problem.into(),
-        });
-    }
-
-    /// Adds a fault for a value of the wrong type, or for a missing required value.
-    fn wrong_type(&mut self, field: &Field<'_>, need: Need, kind: &str) {
-        if field.is_given() {
-            self.fault(field, format!("must be {kind}"));
-        } else if need == Need::Required {
-            self.fault(field, "is missing");
-        }
-    }
-
-    fn is_object(&mut self, field: &Field<'_>, need: Need) -> bool {
-        let is_object = field.value.is_some_and(Value::is_object);
-        if !is_object {
-            self.wrong_type(field, need, "an object");
-        }
-        is_object
-    }
-
-    fn list<'a>(&mut self, field: &Field<'a>, need: Need) -> Vec<Field<'a>> {
-        let Some(items) = field.value.and_then(Value::as_array) else {
-            self.wrong_type(field, need, "a list");
-            return Vec::new();
-        };
-        let numbered = items.iter().enumerate().map(|(number, item)| Field {
-            at: format!("{}/{number}", field.at),
-            value: Some(item),
-        });
-        numbered.collect()
-    }
-
-    fn text(&mut self, field: &Field<'_>) -> Option<String> {
-        let text = field.value.and_then(Value::as_str);
-        if text.is_none() {
-            self.wrong_type(field, Need::Optional, "a text");
-        }
-        text.map(|text| text.trim().to_owned())
-    }
-
-    /// Empty if it is missing; that is a fault.
-    fn required_text(&mut self, field: &Field<'_>) -> String {
-        let text = field.value.and_then(Value::as_str);
-        match text.map(str::trim) {
-            None => self.wrong_type(field, Need::Required, "a text"),
-            Some("") => self.fault(field, "is empty"),
-            Some(_) => {}
-        }
-        text.unwrap_or_default().trim().to_owned()
-    }
-
-    fn texts(&mut self, field: &Field<'_>) -> Vec<String> {
-        let items = self.list(field, Need::Optional);
-        items.iter().map(|item| self.required_text(item)).collect()
-    }
-
-    fn probability(&mut self, field: &Field<'_>, need: Need) -> Option<Probability> {
-        let Some(number) = field.value.and_then(Value::as_f64) else {
-            self.wrong_type(field, need, "a number from 0 to 1");
-            return None;
-        };
-        let share = Probability::new(number).ok();
-        if share.is_none() {
-            self.fault(field, format!("is {number}; expected a number from 0 to 1"));
-        }
-        share
-    }
-
-    fn integer(
-        &mut self,
-        field: &Field<'_>,
-        range: std::ops::RangeInclusive<u64>,
-        default: u64,
-    ) -> u64 {
-        if !field.is_given() {
-            return default;
-        }
-        let number = field.value.and_then(whole_number);
-        if let Some(number) = number.filter(|number| range.contains(number)) {
-            return number;
-        }
-        let (low, high) = range.into_inner();
-        let problem = format!("must be a whole number from {low} to {high}");
-        self.fault(field, problem);
-        default
-    }
-}
-
-/// JSON Schema counts `3.0` as an integer.
-fn whole_number(value: &Value) -> Option<u64> {
-    let whole = || {
-        let number = value.as_f64()?;
-        let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a whole number within the range of u32"
-        )]
-        is_whole.then_some(number as u64)
-    };
-    value.as_u64().or_else(whole)
 }
 
 #[cfg(test)]

@@ -46,12 +46,64 @@ fn f01_unknown_fields_are_ignored() {
     let mut request = minimal();
     request["surprise"] = json!({ "deep": [1] });
     request["prediction_context"]["weather"] = json!("fine");
-    request["prediction_context"]["outcomes"][0]["boundary_conditions"] = json!(["x"]);
+    request["prediction_context"]["outcomes"][0]["colour"] = json!(["x"]);
     request["config"] = json!({ "temperature": 0.1 });
     assert_eq!(
         read(&request, &roles()).unwrap(),
         read(&minimal(), &roles()).unwrap()
     );
+}
+
+/// F-01: outcomes that differ only in case and spaces are one; a sign or a unit makes a difference.
+#[test]
+fn f01_equal_labels_are_refused() {
+    for (label, is_fine) in [
+        ("yes", false),
+        (" YES ", false),
+        ("Yes!", true),
+        ("-Yes", true),
+    ] {
+        let mut request = minimal();
+        request["prediction_context"]["outcomes"][1]["label"] = json!(label);
+        let expected = format!(
+            "/prediction_context/outcomes/1/label: '{}' is used twice; the outcomes must differ",
+            label.trim()
+        );
+        let expected = if is_fine { vec![] } else { vec![expected] };
+        assert_eq!(faults(&request), expected, "{label}");
+    }
+}
+
+/// F-21: boundary conditions, variables and base rates may be in the task; those of the context come first.
+#[test]
+fn f21_facts_of_the_task_are_read() {
+    let mut request = minimal();
+    request["prediction_context"]["task"] = json!({
+        "outcomes": [
+            { "id": "no", "boundary_conditions": ["by noon", "in\nUTC"] },
+            { "id": "yes", "boundary_conditions": "not this" },
+        ],
+        "key_variables": [{ "name": "rain", "current_value": 4 }, { "name": "wind", "current_value": 5 }],
+        "base_rates": ["2 of 9"],
+    });
+    request["prediction_context"]["outcomes"][0]["boundary_conditions"] = json!("at 9");
+    request["prediction_context"]["key_variables"] =
+        json!([{ "name": "wind", "current_value": 7 }]);
+    request["prediction_context"]["base_rates"] = json!(["1 of 8"]);
+    let (request, _) = read(&request, &roles()).unwrap();
+    let context = request.prediction_context;
+    let conditions: Vec<&str> = context
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.boundary_conditions.as_str())
+        .collect();
+    assert_eq!(conditions, ["at 9", "by noon; in UTC"]);
+    let variables = context.key_variables.iter();
+    let variables: Vec<_> = variables
+        .map(|variable| (variable.name.as_str(), variable.current_value.clone()))
+        .collect();
+    assert_eq!(variables, [("wind", json!(7)), ("rain", json!(4))]);
+    assert_eq!(context.base_rates, ["1 of 8", "2 of 9"]);
 }
 
 /// F-01: all missing fields are named at once.
@@ -107,7 +159,7 @@ fn f01_every_fault_is_listed_at_once() {
 fn with_outcomes(count: usize) -> Value {
     let mut request = minimal();
     let outcomes: Vec<_> = (0..count)
-        .map(|number| json!({ "id": format!("o{number}"), "label": "L" }))
+        .map(|number| json!({ "id": format!("o{number}"), "label": format!("L{number}") }))
         .collect();
     request["prediction_context"]["outcomes"] = json!(outcomes);
     request

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use roundtable_core::forecast::{Distribution, Observation, brier, log_score};
+use roundtable_core::forecast::{Distribution, Question, Seat, brier, log_score};
 use roundtable_core::value::Movement;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::contract::OutcomeProbability;
 use super::result::{ForecastSnapshot, stamp};
-use crate::event::{Entry, Event, Millis};
+use crate::event::{Entry, Event, Millis, Setup};
 use crate::journal::current;
 
 /// The recorded outcome.
@@ -55,6 +55,15 @@ pub struct Scored {
     pub accuracy_pool: Option<Score>,
     pub blind_first_round: Option<Score>,
     pub roles: BTreeMap<String, Score>,
+    /// Every role's last forecast, from which the pool learns.
+    #[serde(skip)]
+    pub panel: Vec<(Seat, Distribution)>,
+    /// The outcome's index.
+    #[serde(skip)]
+    pub happened: usize,
+    /// When the forecast was made.
+    #[serde(skip)]
+    pub forecast_at: Millis,
     pub uniform: Score,
     pub simulation: Option<Score>,
     /// The probability of every outcome and whether it happened, for the reliability diagram.
@@ -128,6 +137,12 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         debate: Score::of(&debate, happened)?,
         accuracy_pool: pool.and_then(|pool| listed(&pool.probabilities)),
         blind_first_round: worth.and_then(|worth| listed(&worth.blind.probabilities)),
+        panel: panel(snapshot.setup, &by_role),
+        happened,
+        forecast_at: entries.iter().rev().find_map(|entry| {
+            let is_step = entry.event.finished().is_some();
+            is_step.then_some(entry.at)
+        })?,
         roles: by_role
             .into_iter()
             .filter_map(|(role, values)| Some((role, score(&values)?)))
@@ -145,15 +160,35 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
     })
 }
 
-/// Each role's score, from which its weight is computed.
-pub fn observations(scored: &Scored) -> Vec<Observation> {
-    let observations = scored.roles.iter().map(|(role, score)| Observation {
-        role: role.clone(),
-        domain: scored.domain.clone(),
-        brier: score.brier,
-        known_at: scored.known_at,
+fn panel(setup: &Setup, by_role: &BTreeMap<String, Vec<f64>>) -> Vec<(Seat, Distribution)> {
+    let panel = by_role.iter().filter_map(|(role, values)| {
+        let seated = setup
+            .seats
+            .iter()
+            .find(|seated| seated.seat.name == *role)?;
+        let seat = Seat {
+            agent: seated.model.clone(),
+            group: Some(role.clone()),
+        };
+        Some((seat, Distribution::normalised(values).ok()?))
     });
-    observations.collect()
+    panel.collect()
+}
+
+impl Scored {
+    /// The panel and the outcome, from which the pool learns (B-09). `None` if no role answered.
+    pub fn question(&self) -> Option<Question> {
+        let at = |millis: Millis| i64::try_from(millis).unwrap_or(i64::MAX);
+        (!self.panel.is_empty()).then(|| Question {
+            id: self.debate_id.clone(),
+            domain: self.domain.clone(),
+            cluster: self.question.clone(),
+            forecasts: self.panel.clone(),
+            forecast_at: at(self.forecast_at),
+            resolved_at: at(self.known_at),
+            outcome: self.happened,
+        })
+    }
 }
 
 #[cfg(test)]

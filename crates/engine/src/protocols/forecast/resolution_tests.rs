@@ -120,6 +120,16 @@ async fn the_calibration_adds_up() {
         "{:?}",
         calibration.standings
     );
+    // The debate against the blind first round, on the same questions.
+    let (debate, blind) = (&calibration.records[0], &calibration.records[1]);
+    assert_eq!((debate.difference, debate.interval), (None, None));
+    close(blind.difference.unwrap(), debate.brier - blind.brier);
+    // All three have the same question, so there is nothing to resample.
+    close(blind.interval.unwrap().low, blind.difference.unwrap());
+    let deliberation = calibration.deliberation.unwrap();
+    assert_eq!(deliberation.questions, 3);
+    close(deliberation.gain, blind.brier - debate.brier);
+    assert!(deliberation.efficiency > 0.0, "{deliberation:?}");
     insta::assert_json_snapshot!(calibration_report(&calibration));
     assert_eq!(Calibration::of(Vec::new(), END_OF_2027).questions, 0);
 }

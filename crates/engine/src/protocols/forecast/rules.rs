@@ -2,13 +2,16 @@
 //!
 //! The weights are stored here once, so that a replay gives the same result whatever has been resolved since.
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use roundtable_core::forecast::{Criteria, Distribution, Observation, Standing, standings};
+use jiff::tz::TimeZone;
+use roundtable_core::forecast::{Criteria, Distribution, DomainPool, Question, learned};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Forecast;
 use super::contract::DebateRequest;
+use super::prompt_inputs::{self, LARGEST_TOKENS, ORDINARY_TOKENS};
 use super::request::{self, Fault};
 use crate::cast::{Cast, Duty, Rubric, Seat};
 use crate::event::{Entry, Millis};
@@ -22,11 +25,21 @@ pub struct Rules {
     pub request: DebateRequest,
     pub criteria: Criteria,
     pub rubric: Vec<Rubric>,
-    /// The roles' weights in this domain, for the accuracy pool.
+    /// What resolved forecasts say about models and roles, for the accuracy pool. `None` in forecasts of earlier versions,
+    /// which have `standings`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<DomainPool>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standings: Vec<Standing>,
     pub domain: Option<String>,
     /// The day after which the outcome is known.
     pub resolves_on: Option<Date>,
+    /// The day of the request. `None` in forecasts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub today: Option<Date>,
+    /// The maximum input of an argument call, see `prompt_inputs`.
+    #[serde(default = "ordinary_tokens")]
+    pub max_prompt_tokens: u64,
     /// The user's notes.
     pub context: Option<String>,
     /// Whether every argument is scored by the rubric. `true` in forecasts of earlier versions.
@@ -37,8 +50,22 @@ pub struct Rules {
     pub value: Option<ValueRules>,
 }
 
+/// A role's weight in forecasts of earlier versions, learned from its Brier scores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    pub role: String,
+    pub weight: f64,
+    pub shrunk_brier: Option<f64>,
+    pub questions: usize,
+    pub questions_in_domain: usize,
+}
+
 fn yes() -> bool {
     true
+}
+
+const fn ordinary_tokens() -> u64 {
+    ORDINARY_TOKENS
 }
 
 impl Rules {
@@ -63,9 +90,25 @@ pub struct ForecastPlan {
 #[derive(Debug, Clone, Default)]
 pub struct ForecastContext {
     pub context: Option<String>,
-    /// Every role's results on resolved forecasts.
-    pub history: Vec<Observation>,
+    /// The resolved forecasts.
+    pub history: Vec<Question>,
     pub now: Millis,
+    pub settings: Settings,
+}
+
+/// The settings of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The maximum input of an argument call for requests with many facts.
+    pub max_prompt_tokens: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_prompt_tokens: LARGEST_TOKENS,
+        }
+    }
 }
 
 /// Validates a request for this cast. Reports all faults at once.
@@ -77,42 +120,45 @@ pub fn plan(
     let mut faults = cast_faults(cast);
     let seats = cast.seats.iter().filter(|seat| argues(seat));
     let known: Vec<String> = seats.map(|seat| seat.name.clone()).collect();
-    let (request, criteria) = match request::read(request, &known) {
-        Ok(read) => read,
-        Err(found) => {
-            faults.extend(found);
+    let read = request::read(request, &known);
+    let end = text_of(request.pointer(END));
+    let resolves_on = end.as_deref().and_then(day);
+    let undated = end.filter(|_| resolves_on.is_none()).map(|text| Fault {
+        at: END.into(),
+        problem: format!("invalid date '{text}': expected a date such as 2027-06-30"),
+    });
+    let (request, criteria) = match read {
+        Ok(read) if faults.is_empty() && undated.is_none() => read,
+        read => {
+            faults.extend(read.err().into_iter().flatten());
+            faults.extend(undated);
             return Err(faults);
         }
     };
     let task = &request.prediction_context.task;
     let domain = text_of(task.get("type"));
-    let end = end_of(&request);
-    let resolves_on = end.as_deref().and_then(day);
-    if let Some(text) = end.filter(|_| resolves_on.is_none()) {
-        faults.push(Fault {
-            at: "/prediction_context/task/timeframe/end".into(),
-            problem: format!("invalid date '{text}': expected a date such as 2027-06-30"),
-        });
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let roles = &request.config.roles;
-    let standings = standings(roles, &context.history, domain.as_deref(), context.now);
+    let question = question_of(&request);
+    let largest = context.settings.max_prompt_tokens;
+    let now = i64::try_from(context.now).unwrap_or(i64::MAX);
+    // The forecasts of one debate have the same outcomes, so they can be pooled.
+    let learned = learned(&context.history, now).unwrap_or_default();
     let rules = Rules {
         rounds: request.config.rounds,
         rubric: rubric_for(&criteria, cast),
         criteria,
-        standings,
+        learned: Some(learned.in_domain(domain.as_deref())),
+        standings: Vec::new(),
         domain,
         resolves_on,
+        today: day_of(context.now),
+        max_prompt_tokens: prompt_inputs::token_limit(&request, &question, largest),
         context: context.context,
         is_scored: true,
         value: None,
         request,
     };
     Ok(ForecastPlan {
-        question: question_of(&rules.request),
+        question,
         cast: seats_for(cast, &rules.request),
         rules,
     })
@@ -201,6 +247,15 @@ fn end_of(request: &DebateRequest) -> Option<String> {
 fn text_of(value: Option<&Value>) -> Option<String> {
     let text = value?.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The end of the question's timeframe.
+const END: &str = "/prediction_context/task/timeframe/end";
+
+/// In UTC.
+fn day_of(at: Millis) -> Option<Date> {
+    let at = Timestamp::from_millisecond(i64::try_from(at).ok()?).ok()?;
+    Some(at.to_zoned(TimeZone::UTC).date())
 }
 
 /// The day in `2027-06-30` or `2027-06-30T12:00:00Z`.

@@ -1,6 +1,7 @@
 //! Whole forecasts with scripted models. This file has the request and the replies.
 
 mod arguments;
+mod informed;
 mod prompts;
 mod recovery;
 mod results;
@@ -62,6 +63,9 @@ pub(super) fn request() -> Value {
     })
 }
 
+/// 2026-11-18
+pub(super) const NOW: crate::event::Millis = 1_794_992_400_000;
+
 fn cast() -> Cast {
     Cast::load(&Data::built_in(), "forecast").unwrap()
 }
@@ -71,7 +75,11 @@ pub(super) fn setup_of(request: &Value) -> Setup {
 }
 
 fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
-    let planned = plan(request, cast, ForecastContext::default()).unwrap();
+    let context = ForecastContext {
+        now: NOW,
+        ..ForecastContext::default()
+    };
+    let planned = plan(request, cast, context).unwrap();
     Setup {
         protocol: "forecast".into(),
         question: planned.question,
@@ -89,6 +97,7 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 
@@ -240,7 +249,7 @@ fn good_model() -> Arc<Scripted> {
 fn rewriting_model() -> Arc<Scripted> {
     script(|request, mut reply| {
         let text = all_text(request);
-        if text.contains("Your first attempt was scored") {
+        if text.contains("Make a sounder argument") {
             reply["argument"] = json!("The contrarian tries again.");
         }
         if name(request) == "scoring" && text.contains("The contrarian argues in round 2") {

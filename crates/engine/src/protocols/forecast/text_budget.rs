@@ -1,12 +1,25 @@
 //! Shortens texts for prompts with a token budget.
 
-/// At most this many words, on one line; a cut is marked.
-pub(super) fn clipped(text: &str, max_words: usize) -> String {
+/// About `max_words` words, on one line. Words with a figure stay, and after them the first ones; gaps are marked.
+pub(super) fn shortened(text: &str, max_words: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.len() <= max_words {
         return words.join(" ");
     }
-    format!("{} …", words[..max_words].join(" "))
+    let has_figure = |word: &str| word.contains(|c: char| c.is_numeric());
+    let figures = words.iter().filter(|word| has_figure(word)).count();
+    let mut others = max_words.saturating_sub(figures);
+    let mut shown: Vec<&str> = Vec::new();
+    for word in words {
+        let is_free = others > 0;
+        if has_figure(word) || is_free {
+            others -= usize::from(is_free && !has_figure(word));
+            shown.push(word);
+        } else if shown.last() != Some(&"…") {
+            shown.push("…");
+        }
+    }
+    shown.join(" ")
 }
 
 /// Estimates the number of tokens, rather too high than too low. Unlike a count it needs no vocabulary, which takes longer to

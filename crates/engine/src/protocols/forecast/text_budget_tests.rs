@@ -20,8 +20,25 @@ fn f15_the_token_estimate_is_close_to_the_count() {
 #[test]
 fn lines_get_the_largest_word_cap_that_fits() {
     let text = "one two three four five six seven eight nine ten eleven twelve";
-    let lines = |cap: usize| vec![clipped(text, cap); 2];
+    let lines = |cap: usize| vec![shortened(text, cap); 2];
     assert_eq!(fit_lines(100, lines)[0], text);
     assert_eq!(fit_lines(16, lines)[0], "one two three four five six …");
     assert_eq!(fit_lines(1, lines)[0], "one two three four five …");
+}
+
+/// F-21: a figure is not what is cut off.
+#[test]
+fn f21_shortening_keeps_every_figure() {
+    let text =
+        "Wage growth in services slowed for the third quarter in a row, to 3.4% from 4.1% in May";
+    assert_eq!(shortened(text, 30), text);
+    assert_eq!(
+        shortened(text, 8),
+        "Wage growth in services slowed for … 3.4% … 4.1% …"
+    );
+    assert_eq!(shortened(text, 1), "… 3.4% … 4.1% …");
+    assert_eq!(
+        shortened("2 of 10 such bills passed since 1990", 4),
+        "2 of 10 … 1990"
+    );
 }

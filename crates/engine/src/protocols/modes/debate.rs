@@ -31,6 +31,8 @@ pub struct Debate {
     pub rules: Rules,
     pub question: String,
     seed: u64,
+    /// What the parent of a follow-up takes of every prompt.
+    parent_tokens: u64,
     pub state: DebateState,
     pub rounds: Vec<Round>,
     pub ballots: Vec<BlindVote>,
@@ -151,6 +153,7 @@ impl Debate {
             window: Window::new(limits),
             question: setup.question.clone(),
             seed: setup.seed,
+            parent_tokens: setup.parent.as_ref().map_or(0, |parent| parent.tokens()),
             rules: rules.clone(),
             panel,
             rounds: Vec::new(),

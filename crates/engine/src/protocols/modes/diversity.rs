@@ -27,17 +27,18 @@ pub(super) async fn measure(
     }
     // With the number of speakers: if an absent seat is retried and speaks, the round is measured again.
     let key = format!("r{round}/diversity-of-{speakers}");
-    let measured = table.note(&key, || async {
-        let vectors = match table.embedder() {
-            Some(embedder) => {
+    let measured = match table.embedder() {
+        Some(embedder) => {
+            let measuring = table.note(&key, || async {
                 let positions = positions(debate).map(str::to_owned).collect();
-                embedder.embed(positions).await.ok()
-            }
-            None => None,
-        };
-        diversity(table, debate, vectors.as_deref())
-    });
-    measured.await.map(Some)
+                let vectors = embedder.embed(positions).await.ok();
+                diversity(table, debate, vectors.as_deref())
+            });
+            measuring.await?
+        }
+        None => table.memoize(&key, || diversity(table, debate, None))?,
+    };
+    Ok(Some(measured))
 }
 
 /// The round of a journaled measurement, by its key.

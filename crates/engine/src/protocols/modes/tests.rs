@@ -79,6 +79,7 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         notices: Vec::new(),
         depth: crate::depth::Depth::Normal,
         estimate: None,
+        parent: None,
     }
 }
 

@@ -6,6 +6,7 @@ use roundtable_core::verification::{HIGH_STAKES, Stakes, UNIVERSAL};
 use serde_json::{Value, json};
 
 use super::checks::ReplyChecker;
+use super::contradiction;
 use super::debate::{BlindVote, Debate, RoundKind};
 use super::replies::{Ballot, Conclusion, Contribution, Evaluation};
 use super::resolution::Resolution;
@@ -266,7 +267,8 @@ pub(super) async fn conclude(
     let last = debate.rounds.last().map_or(1, |round| round.number);
     let context = debate.closing_context();
     let resolution = Resolution::of(debate, ending);
-    let decided = resolution.decision.filter(|_| resolution.by_person);
+    let by_person = resolution.by_person;
+    let decided = resolution.decision.filter(|_| by_person);
     table
         .ask(&chair, "conclude")
         .in_phase("conclusion", last)
@@ -278,6 +280,11 @@ pub(super) async fn conclude(
                 "decided": decided,
             }),
         )
+        .check(|reply: &Conclusion| {
+            // A person may decide against the panel.
+            let fault = contradiction::fault(&debate.state, &reply.answer);
+            fault.filter(|_| !by_person).into_iter().collect()
+        })
         .last()
         .send()
         .await

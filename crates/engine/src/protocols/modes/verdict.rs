@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::count_by_rule;
+use super::contradiction;
 use super::debate::Debate;
 use super::decision::PanelDecision;
 use super::enhanced::EnhancedVerdict;
@@ -225,6 +226,8 @@ impl Verdict {
             .flat_map(|round| &round.turns)
             .flat_map(|turn| &turn.remarks);
         let statuses = &debate.state.agent_status;
+        let contradiction =
+            conclusion.and_then(|turn| contradiction::fault(&debate.state, &turn.reply.answer));
         let mut verdict = Self {
             mode: debate.rules.mode.name.clone(),
             final_answer: conclusion
@@ -250,7 +253,11 @@ impl Verdict {
             worth,
             missing,
             panel_decision: debate.panel_decision(),
-            remarks: debate.remarks(),
+            remarks: debate
+                .remarks()
+                .into_iter()
+                .chain(contradiction.filter(|_| !resolution.by_person))
+                .collect(),
             enhanced: EnhancedVerdict::of(debate, &resolution, sum.usage.total()),
             resolution: Some(resolution),
         };

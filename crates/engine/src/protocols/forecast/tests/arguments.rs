@@ -82,6 +82,24 @@ async fn f06_the_share_of_good_arguments_is_reported() {
     );
 }
 
+/// F-08: percentages are understood; nothing is sent back.
+#[tokio::test]
+async fn f08_probabilities_in_percent_are_understood() {
+    let model = script(|request, mut reply| {
+        if name(request) == "argument" && who(request).0 == "optimist" {
+            reply["probabilities"] = json!({ "above": 10, "within": 70, "below": "20%" });
+            reply["confidence"] = json!(70);
+        }
+        reply
+    });
+    let result = played(&model, &Arc::default()).await;
+    let optimist = &result.probability_distribution[1].role_assessments[0];
+    assert!((optimist.probability - 0.7).abs() < 1e-9);
+    assert!((optimist.confidence.value() - 0.7).abs() < 1e-9);
+    assert_eq!(result.roundtable.extras.remarks, Vec::<String>::new());
+    assert_eq!(result.metadata.sonnet_calls, 31);
+}
+
 /// F-08: probabilities that sum to 1.3 are scaled, with a remark.
 #[tokio::test]
 async fn f08_a_sum_of_one_point_three_is_scaled() {
@@ -145,8 +163,21 @@ async fn f04_arguments_that_rebut_nobody_or_contradict_themselves_have_a_remark(
             "judge-1 supports an outcome that it does not consider the most probable",
         ]
     );
-    // Nothing was sent back for it.
-    assert_eq!(asked_of(&model, "optimist", 2).len(), 1);
+    // Each was sent back once; the tie was not.
+    for (role, round, reason) in [
+        ("optimist", 2, "name at least one role"),
+        ("historian", 3, "name at least one role"),
+        (
+            "judge",
+            1,
+            "argue for the outcome you consider the most probable",
+        ),
+    ] {
+        let asked = asked_of(&model, role, round);
+        assert_eq!(asked.len(), 2, "{role} {round}");
+        assert!(sent_back(&asked).contains(reason), "{role} {round}");
+    }
+    assert_eq!(asked_of(&model, "judge", 2).len(), 1);
     let contrarian = &result.debate_log.rounds[1].arguments[2];
     assert_eq!(contrarian.rebuts, ["judge", "optimist"]);
     assert_eq!(result.roundtable.state, State::Complete);
@@ -165,7 +196,7 @@ async fn f08_unusable_replies_are_sent_back_once_and_then_fail() {
             "probabilities, above must be",
         ),
         (
-            json!({ "probabilities": { "above": 60, "within": 30, "below": 10 } }),
+            json!({ "probabilities": { "above": 60, "within": 30, "below": 15 } }),
             "probabilities, above must be",
         ),
         (

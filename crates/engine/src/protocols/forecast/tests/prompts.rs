@@ -29,23 +29,35 @@ fn verbose_model() -> Arc<Scripted> {
     })
 }
 
-/// F-15: at most 600 tokens into an argument call, within 25,000 in and 20,000 out in all, counted with a real tokenizer.
+pub(super) fn size(request: &Request) -> u64 {
+    let messages = request.messages.iter();
+    let sizes = messages.map(|message| tokens::count(&message.text));
+    tokens::count(&request.system) + sizes.sum::<u64>()
+}
+
+/// The others' closings in the prompt of the judge's.
+fn read_by_the_judge(text: &str) -> &str {
+    let (_, rest) = text
+        .split_once("The others' arguments of this round:")
+        .unwrap();
+    let (closings, _) = rest.split_once("\nRound 3 of 3").unwrap();
+    closings
+}
+
+/// F-15: at most 600 tokens into an argument call and what the judge reads of its round, within 25,000 in and 20,000 out in all, counted with a real tokenizer.
 #[tokio::test]
 async fn f15_prompts_stay_within_their_tokens() {
     let model = verbose_model();
     played(&model, &Arc::default()).await;
-    let size = |request: &Request| {
-        let messages = request.messages.iter();
-        tokens::count(&request.system)
-            + messages
-                .map(|message| tokens::count(&message.text))
-                .sum::<u64>()
-    };
     let mut total = 0;
     let mut largest = (0, (String::new(), 0));
     for request in model.heard() {
-        let size = size(&request);
+        let mut size = size(&request);
         total += size;
+        if name(&request) == "argument" && who(&request) == ("judge".into(), 3) {
+            // F-21: whole arguments come on top.
+            size -= tokens::count(read_by_the_judge(&all_text(&request)));
+        }
         if name(&request) == "argument" && size > largest.0 {
             largest = (size, who(&request));
         }
@@ -97,11 +109,6 @@ async fn f15_every_earlier_point_is_in_the_closing_prompts() {
             );
         }
     }
-    let closings = judge.split("This round:").nth(1).unwrap();
-    for role in ["optimist", "pessimist", "contrarian", "historian"] {
-        assert!(line(closings, role).unwrap().contains(" 3 ("), "{closings}");
-    }
-    assert_eq!(line(closings, "judge"), None);
 }
 
 /// F-03: the judge's closing comes last, and its prompt has the other closings.
@@ -111,8 +118,8 @@ async fn f03_the_judge_closes_having_read_all_others() {
     played(&model, &Arc::default()).await;
     let judge = &asked_of(&model, "judge", 3)[0];
     for role in ["optimist", "pessimist", "contrarian", "historian"] {
-        let gist = format!("{role} 3 (");
-        assert!(all_text(judge).contains(&gist), "{gist}");
+        let argument = format!("The {role} argues in round 3.");
+        assert!(all_text(judge).contains(&argument), "{argument}");
     }
     let opening = &asked_of(&model, "judge", 1)[0];
     assert!(
@@ -132,7 +139,7 @@ async fn f01_the_facts_of_the_request_are_in_the_prompts() {
         "Wages drive services prices",
         "policy rate = 2.25 (high)",
         "gas price = 34 EUR/MWh (0.7)",
-        "Euro area; 2020-01-01 to 2026-10-31",
+        "Scope: Euro area; economy; data from 2020-01-01 to 2026-10-31",
         "Wage growth 3.4%",
         "Households expect 2.8%",
         "No data on, so do not assume it: rents in Italy",
@@ -176,23 +183,26 @@ async fn c12_instructions_in_an_argument_stay_quoted() {
     }
 }
 
+/// A prompt as the model gets it, with its size.
+pub(super) fn shown(request: &Request) -> String {
+    let parts: Vec<_> = request
+        .messages
+        .iter()
+        .map(|message| message.text.as_str())
+        .collect();
+    format!(
+        "# {} tokens\n\n# system\n{}\n\n# shared\n{}",
+        size(request),
+        request.system,
+        parts.join("\n\n# own\n")
+    )
+}
+
 /// Every prompt as the model gets it.
 #[tokio::test]
 async fn every_forecast_prompt_has_a_snapshot() {
     let model = rewriting_model();
     played(&model, &Arc::default()).await;
-    let shown = |request: &Request| {
-        let parts: Vec<_> = request
-            .messages
-            .iter()
-            .map(|message| message.text.as_str())
-            .collect();
-        format!(
-            "# system\n{}\n\n# shared\n{}",
-            request.system,
-            parts.join("\n\n# own\n")
-        )
-    };
     for (label, role, round) in [
         ("opening", "optimist", 1),
         ("opening_historian", "historian", 1),

@@ -6,6 +6,7 @@ use super::*;
 use crate::protocols::forecast::extras::AccuracyPool;
 use crate::protocols::record;
 use crate::scripted::snapshot;
+use roundtable_core::forecast::{Distribution, Question, Seat};
 
 /// F-03, F-15: 15 arguments, 15 scorings and one synthesis are 31 calls; the journal of a whole debate.
 #[tokio::test]
@@ -196,9 +197,9 @@ async fn c17_the_result_says_what_the_debate_was_worth() {
     assert!(!worth.changed_the_likeliest);
 }
 
-/// The accuracy pool has equal weights without history, and the weights of the rules with it.
+/// B-09: the accuracy pool has equal weights without history; with it, it is the pool of what resolved before.
 #[tokio::test]
-async fn the_accuracy_pool_uses_the_earned_weights() {
+async fn b09_a_live_forecast_is_pooled_with_what_has_resolved() {
     let plain = played(&good_model(), &Arc::default()).await;
     let pool = plain.roundtable.extras.accuracy_pool.unwrap();
     assert!(
@@ -206,27 +207,41 @@ async fn the_accuracy_pool_uses_the_earned_weights() {
             .iter()
             .all(|weight| (weight.weight - 0.2).abs() < 1e-12)
     );
-    let seen = |role: &str, brier| roundtable_core::forecast::Observation {
-        role: role.into(),
-        domain: Some("economy".into()),
-        brier,
-        known_at: 5,
+    // The contrarian was right 20 times, about the outcome that the others found unlikely.
+    let seen = |role: &str, values: [f64; 3]| {
+        let seat = Seat {
+            agent: "test:scripted".into(),
+            group: Some(role.into()),
+        };
+        (seat, Distribution::normalised(&values).unwrap())
     };
-    let history: Vec<_> = (0..20)
-        .flat_map(|_| {
-            [
-                seen("contrarian", 0.05),
-                seen("optimist", 0.4),
-                seen("judge", 0.4),
-            ]
-        })
-        .collect();
+    let question = |number: i64| Question {
+        id: number.to_string(),
+        domain: Some("economy".into()),
+        cluster: number.to_string(),
+        forecasts: vec![
+            seen("contrarian", [0.1, 0.2, 0.7]),
+            seen("optimist", [0.2, 0.6, 0.2]),
+            seen("judge", [0.3, 0.5, 0.2]),
+        ],
+        forecast_at: 1,
+        resolved_at: 5,
+        outcome: 2,
+    };
+    let history: Vec<Question> = (0..20).map(question).collect();
     let before = |history| ForecastContext {
         history,
         now: 10,
         ..ForecastContext::default()
     };
-    let planned = plan(&request(), &cast(), before(history)).unwrap();
+    // What resolves now is not known yet.
+    let late = history.iter().map(|question| Question {
+        resolved_at: 10,
+        ..question.clone()
+    });
+    let planned = plan(&request(), &cast(), before(late.collect())).unwrap();
+    assert_eq!(planned.rules.learned.unwrap().questions, 0);
+    let planned = plan(&request(), &cast(), before(history.clone())).unwrap();
     let setup = Setup {
         rules: json!(planned.rules),
         ..setup_of(&request())
@@ -238,6 +253,34 @@ async fn the_accuracy_pool_uses_the_earned_weights() {
         below(&learned_pool) > below(&pool),
         "the contrarian counts more"
     );
+    // Exactly the pool of the whole state.
+    let latest = &learned.roundtable.extras.arguments[10..];
+    let panel: Vec<_> = latest
+        .iter()
+        .map(|argument| {
+            let values = argument.probabilities.iter();
+            let values: Vec<f64> = values.map(|outcome| outcome.probability.value()).collect();
+            let seat = Seat {
+                agent: "test:scripted".into(),
+                group: Some(argument.role.clone()),
+            };
+            (seat, Distribution::normalised(&values).unwrap())
+        })
+        .collect();
+    let panel: Vec<_> = panel.iter().map(|(seat, own)| (seat, own)).collect();
+    let expected = roundtable_core::forecast::learned(&history, 10).unwrap();
+    let expected = expected.pool(&panel, Some("economy")).unwrap();
+    for (found, expected) in learned_pool.probabilities.iter().zip(expected.values()) {
+        assert!((found.probability.value() - expected).abs() < 1e-12);
+    }
+    let skill = |role: &str| {
+        let mut weights = learned_pool.weights.iter();
+        let weight = weights.find(|weight| weight.role == role).unwrap();
+        (weight.skill.unwrap(), weight.questions)
+    };
+    assert!(skill("contrarian").0 < -0.1 && skill("contrarian").1 == 20);
+    let (historian, questions) = skill("historian");
+    assert!(historian.abs() < 1e-12 && questions == 0);
     assert_eq!(
         learned.probability_distribution,
         plain.probability_distribution

@@ -191,7 +191,7 @@ impl Debate {
                 .chain(passages)
                 .chain([self.question.as_str()])
                 .collect(),
-            others: template + evidence,
+            others: template + evidence + self.parent_tokens,
             reserved: if self.rules.tool_seats.is_empty() {
                 0
             } else {

@@ -5,6 +5,7 @@ use roundtable_core::state::DebateState;
 use roundtable_core::usage::Usage;
 
 use crate::event::Entry;
+use crate::protocols::modes::contradiction::contradicted;
 use crate::protocols::modes::debate::Debate;
 use crate::protocols::modes::verdict::{self, Worth};
 use crate::protocols::verdict_header::{badge, draft_badge, header, title_of};
@@ -171,6 +172,13 @@ fn dissent(entries: &[Entry], result: &verdict::Verdict) -> Vec<Dissent> {
             }
         }
         return dissent;
+    }
+    let answer = result.answer.as_deref().unwrap_or_default();
+    for status in contradicted(&result.state, answer).0 {
+        if !is_known(&dissent, &status.agent) {
+            let title = title_of(entries, &status.agent);
+            dissent.push(Dissent::new(&status.agent, title, &status.position, None));
+        }
     }
     let leading = result.worth.debated.answer.as_deref();
     for status in &result.state.agent_status {

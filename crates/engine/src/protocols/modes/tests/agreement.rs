@@ -300,3 +300,61 @@ async fn m08_small_models_that_agree_do_not_wait_for_a_person() {
     let objecting = objecting.filter(|request| text_of(request).contains("All agree too easily"));
     assert_eq!(objecting.count(), 3);
 }
+
+/// E-22: a conclusion that says the opposite of what most seats say is sent back once. If it stays, the result says so, and the
+/// seats that say the opposite are its dissent. Two of four seats are not most of them.
+#[tokio::test]
+async fn e22_a_conclusion_against_the_panel_is_sent_back_and_named() {
+    const FOR: &str = "Close the main street to cars.";
+    const AGAINST: &str = "The main street should not be closed to cars.";
+    for (in_favour, first, second, calls, remark) in [
+        (3, AGAINST, FOR, 2, None),
+        (3, AGAINST, AGAINST, 2, Some("of 3 of 4 seats")),
+        (2, AGAINST, AGAINST, 1, None),
+    ] {
+        let model = Scripted::new(move |request: &Request, _| {
+            if name(request) == "conclusion" {
+                let is_again = text_of(request).contains("says the opposite of the positions");
+                let answer = if is_again { second } else { first };
+                return Ok(
+                    json!({ "answer": answer, "dissent": [], "open_points": [] }).to_string(),
+                );
+            }
+            Ok(other_reply(request).unwrap_or_else(|| {
+                let mut reply = small_reply(request, "MINOR", 0.6);
+                let seats = ["sentinel", "builder", "analyst", "ecologist"];
+                let seat = seat_of(request);
+                let index = seats.iter().position(|name| **name == *seat);
+                let position = if index < Some(in_favour) {
+                    FOR
+                } else {
+                    AGAINST
+                };
+                reply["position"] = json!(position);
+                reply.to_string()
+            }))
+        });
+        let journal = Arc::<MemoryJournal>::default();
+        let setup = setup_of(&rules("collaborative", 2), 4, Ability::Small);
+        let verdict = play_to_end(setup, &model, &journal).await;
+        let asked = model.heard().into_iter();
+        let asked = asked.filter(|request| name(request) == "conclusion");
+        assert_eq!(asked.count(), calls, "{in_favour}");
+        assert_eq!(verdict.remarks.len(), usize::from(remark.is_some()));
+        for (said, expected) in verdict.remarks.iter().zip(remark) {
+            assert!(said.contains(expected), "{said}");
+        }
+        let entries: Vec<Entry> = journal
+            .keyed()
+            .into_iter()
+            .map(|keyed| keyed.entry)
+            .collect();
+        let dissent = crate::protocols::report(&entries).verdict.unwrap().dissent;
+        let opposed = if verdict.answer.as_deref() == Some(FOR) {
+            4 - in_favour
+        } else {
+            in_favour
+        };
+        assert_eq!(dissent.len(), opposed, "{dissent:?}");
+    }
+}

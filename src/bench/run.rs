@@ -1,0 +1,313 @@
+//! Runs the debates of a bench. Each is a debate of its own in the store of the bench, with an id that follows from its question and
+//! its arm: a bench that is run again finds what is finished, resumes what is not, and repeats no finished call.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use roundtable_core::usage::Money;
+use roundtable_engine::budget::Budget;
+use roundtable_engine::event::{Entry, Event, State};
+use roundtable_engine::protocols;
+use roundtable_engine::table::Halt;
+use roundtable_engine::totals::Totals;
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::plan::Unit;
+use super::questions::BenchQuestion;
+use crate::app_context::AppContext;
+use crate::clock;
+use crate::failure::{Code, Failure};
+use crate::models::ModelPolicy;
+use crate::setup::estimate::DebateEstimate;
+use crate::setup::{self, Models, PreparedDebate, ProgressSink};
+use crate::store::{DebateRow, Lease, Store};
+
+/// How the debates of a bench are run.
+pub(crate) struct RunOptions {
+    pub models: Models,
+    pub seed: u64,
+    /// Of the whole bench, earlier runs included.
+    pub max_cost: Option<Money>,
+    /// The limits of one debate.
+    pub budget: Budget,
+    pub jobs: usize,
+    pub fallback_local: bool,
+    pub allow_secrets: bool,
+}
+
+pub(crate) struct Runner<'a> {
+    pub app: &'a AppContext,
+    pub store: Store,
+    pub options: RunOptions,
+    pub progress: ProgressSink,
+    pub cancel: CancellationToken,
+    /// In this and earlier runs.
+    spent: Mutex<Money>,
+    is_out_of_budget: AtomicBool,
+    done: AtomicUsize,
+}
+
+/// The journals of finished debates, by question and unit.
+pub(crate) type Journals = HashMap<(usize, String), Vec<Entry>>;
+
+type Finished = ((usize, String), Vec<Entry>);
+
+impl<'a> Runner<'a> {
+    pub(crate) async fn open(
+        app: &'a AppContext,
+        folder: &Path,
+        options: RunOptions,
+        progress: ProgressSink,
+        cancel: CancellationToken,
+    ) -> Result<Self, Failure> {
+        let store = Store::open(folder).await?;
+        let mut spent = Money::ZERO;
+        for id in store.ids().await? {
+            spent = spent + cost_of(&store.entries(id).await?);
+        }
+        Ok(Self {
+            app,
+            store,
+            options,
+            progress,
+            cancel,
+            spent: Mutex::new(spent),
+            is_out_of_budget: AtomicBool::new(false),
+            done: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn is_out_of_budget(&self) -> bool {
+        self.is_out_of_budget.load(Ordering::Relaxed)
+    }
+
+    /// Runs what is missing, several at once, and adds the journals. What was interrupted is not added.
+    pub(crate) async fn run_all(
+        &self,
+        questions: &[BenchQuestion],
+        units: &[(usize, Unit<'_>)],
+        journals: &mut Journals,
+    ) -> Result<(), Failure> {
+        self.done.store(0, Ordering::Relaxed);
+        let runs = units.iter().map(|(place, unit)| {
+            let run = self.run_counted(questions, (*place, *unit), units.len());
+            run.boxed()
+        });
+        let runs: Vec<BoxFuture<'_, Result<Option<Finished>, Failure>>> = runs.collect();
+        let mut runs = stream::iter(runs).buffer_unordered(self.options.jobs);
+        while let Some(finished) = runs.next().await {
+            journals.extend(finished?);
+        }
+        Ok(())
+    }
+
+    /// Runs one debate and shows progress.
+    async fn run_counted(
+        &self,
+        questions: &[BenchQuestion],
+        (place, unit): (usize, Unit<'_>),
+        count: usize,
+    ) -> Result<Option<Finished>, Failure> {
+        let entries = self.run(&questions[place], &unit).await?;
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done == count || done.is_multiple_of(10) {
+            (self.progress.say)(&format!("{done} of {count} debates and calls"));
+        }
+        Ok(entries.map(|entries| ((place, unit.key()), entries)))
+    }
+
+    /// The journal of a debate that has ended; `None` if it was interrupted or not started.
+    async fn run(
+        &self,
+        question: &BenchQuestion,
+        unit: &Unit<'_>,
+    ) -> Result<Option<Vec<Entry>>, Failure> {
+        let id = self.id(question, unit);
+        let row = self.store.get(id).await?;
+        if row.as_ref().is_some_and(has_ended) {
+            let entries = self.store.entries(id).await?;
+            // A debate that an earlier budget cut short continues with a higher one.
+            if self.options.max_cost.is_none() || !ran_out(&entries) || !self.may_spend() {
+                return Ok(Some(entries));
+            }
+        }
+        if self.cancel.is_cancelled() || self.is_out_of_budget() || !self.may_spend() {
+            return Ok(None);
+        }
+        let opened = match row {
+            None => self.create(id, question, unit).await,
+            Some(_) => self.reopen(id).await,
+        };
+        let (lease, prepared) = match opened {
+            Ok(opened) => opened,
+            // Even the shortest course costs more than what is left.
+            Err(failure) if failure.code() == Code::Budget => {
+                self.is_out_of_budget.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure),
+        };
+        let before = cost_of(&self.store.entries(id).await?);
+        self.play(lease, prepared).await?;
+        let entries = self.store.entries(id).await?;
+        self.add_spent(cost_of(&entries).saturating_sub(before));
+        let ended = self.store.get(id).await?;
+        Ok(ended.as_ref().is_some_and(has_ended).then_some(entries))
+    }
+
+    /// Whether the budget of the bench is not used up.
+    fn may_spend(&self) -> bool {
+        let left = self.left();
+        let may = left.is_none_or(|left| left > Money::ZERO);
+        if !may {
+            self.is_out_of_budget.store(true, Ordering::Relaxed);
+        }
+        may
+    }
+
+    fn add_spent(&self, cost: Money) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        *spent = *spent + cost;
+    }
+
+    fn left(&self) -> Option<Money> {
+        let spent = *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let limit = self.options.max_cost?;
+        Some(limit.saturating_sub(spent))
+    }
+
+    fn budget(&self) -> Budget {
+        let mut budget = self.options.budget;
+        if let Some(left) = self.left() {
+            budget.max_cost = Some(budget.max_cost.map_or(left, |own| own.min(left)));
+        }
+        budget
+    }
+
+    async fn prepare(
+        &self,
+        question: &BenchQuestion,
+        unit: &Unit<'_>,
+    ) -> Result<PreparedDebate, Failure> {
+        let mut spec = unit.spec(question, &self.options.models)?;
+        spec.budget = self.budget();
+        spec.seed = Some(self.seed(question, unit));
+        spec.fallback_local = self.options.fallback_local;
+        spec.allow_secrets = self.options.allow_secrets;
+        let quiet = ProgressSink {
+            fetching: self.progress.fetching.clone(),
+            say: Box::new(|_| {}),
+        };
+        let prepared = setup::prepare(self.app, &self.store, spec, &quiet).await;
+        let id = &question.question.id;
+        prepared.map_err(|failure| failure.after(&format!("question {id}, {}", unit.key())))
+    }
+
+    async fn create(
+        &self,
+        id: Uuid,
+        question: &BenchQuestion,
+        unit: &Unit<'_>,
+    ) -> Result<(Lease, PreparedDebate), Failure> {
+        let prepared = self.prepare(question, unit).await?;
+        let lease = self.store.create(id, &prepared.setup, clock::now()).await?;
+        Ok((lease, prepared))
+    }
+
+    async fn reopen(&self, id: Uuid) -> Result<(Lease, PreparedDebate), Failure> {
+        let lease = self.store.lease(id).await?;
+        let setup = lease.setup().clone();
+        let policy = ModelPolicy::default();
+        let budget = self.budget();
+        let prepared =
+            setup::prepare_resume(self.app, setup, budget, policy, &self.progress).await?;
+        Ok((lease, prepared))
+    }
+
+    async fn play(&self, lease: Lease, prepared: PreparedDebate) -> Result<(), Failure> {
+        let cancel = self.cancel.clone();
+        let journal = lease.journal();
+        let (table, protocol) =
+            setup::open_table(self.app, prepared, journal, cancel.clone()).await?;
+        let lost = lease.lost();
+        let played = tokio::select! {
+            biased;
+            () = lost.cancelled() => return Err(Failure::other(
+                "lost the lease: another process is running this bench",
+            )),
+            played = protocols::play_unless(&table, protocol, || cancel.is_cancelled()) => played,
+        };
+        match played {
+            // A debate that waits for a person's decision has no answer here.
+            Ok(_) | Err(Halt::Waiting { .. }) => Ok(()),
+            Err(halt) => Err(halt.into()),
+        }
+    }
+
+    /// What one question will use, by the estimate of each unit.
+    pub(crate) async fn estimates(
+        &self,
+        question: &BenchQuestion,
+        units: &[Unit<'_>],
+    ) -> Result<Vec<String>, Failure> {
+        let mut lines = Vec::new();
+        for unit in units {
+            let prepared = self.prepare(question, unit).await?;
+            let estimate = DebateEstimate::of(&prepared);
+            let text = estimate.map_or_else(|| "unknown".to_owned(), |one| one.text);
+            lines.push(format!("{}: {text}", unit.key()));
+        }
+        Ok(lines)
+    }
+
+    fn digest(&self, question: &BenchQuestion, unit: &Unit<'_>) -> [u8; 16] {
+        let text = format!(
+            "{}\n{}\n{}",
+            self.options.seed,
+            question.question.id,
+            unit.key()
+        );
+        let hash = Sha256::digest(text.as_bytes());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hash[..16]);
+        bytes
+    }
+
+    fn id(&self, question: &BenchQuestion, unit: &Unit<'_>) -> Uuid {
+        uuid::Builder::from_random_bytes(self.digest(question, unit)).into_uuid()
+    }
+
+    /// Small enough for every reader of JSON to hold exactly.
+    fn seed(&self, question: &BenchQuestion, unit: &Unit<'_>) -> u64 {
+        let bytes = self.digest(question, unit);
+        bytes[..4]
+            .iter()
+            .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+    }
+}
+
+/// Whether running it again would change nothing. A failed debate is retried.
+fn has_ended(row: &DebateRow) -> bool {
+    matches!(
+        row.state,
+        State::Complete | State::Partial | State::Waiting | State::Cancelled
+    )
+}
+
+fn ran_out(entries: &[Entry]) -> bool {
+    let end = entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Ended(end) => Some(end),
+        _ => None,
+    });
+    end.is_some_and(|end| end.ran_out())
+}
+
+fn cost_of(entries: &[Entry]) -> Money {
+    Totals::of(entries).debate.cost.unwrap_or(Money::ZERO)
+}

@@ -1,0 +1,58 @@
+//! The form of the debate page that asks a follow-up question.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Form, Path, State};
+use axum::response::Response;
+use roundtable_engine::protocols;
+use serde::Deserialize;
+
+use super::super::routes::redirect_to_debate;
+use crate::server::App;
+use crate::server::access::Caller;
+use crate::server::problem::Problem;
+use crate::server::requests::NewDebate;
+use crate::server::rest;
+use crate::store;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FollowUpForm {
+    question: String,
+    protocol: String,
+}
+
+pub(crate) async fn ask(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
+    Form(form): Form<FollowUpForm>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &caller, &id).await?;
+    let protocol = match protocols::named(&form.protocol) {
+        Some(protocol) => protocol,
+        None => protocols::of_follow_up(&row.protocol),
+    };
+    let request = NewDebate {
+        question: form.question,
+        model: same_model(&app, &row).await?,
+        parent: Some(id),
+        ..NewDebate::of(protocol.name())
+    };
+    let spec = rest::spec_of(&app, &caller, request).await?;
+    let sent = store::CreateRequest {
+        token: caller.token,
+        ..store::CreateRequest::default()
+    };
+    let created = rest::start(&app, &caller, spec, &sent).await?;
+    Ok(redirect_to_debate(&rest::id_of(&created)?.to_string()))
+}
+
+/// The model of the debate, if all of its seats had the same.
+async fn same_model(app: &App, row: &store::DebateRow) -> Result<Option<String>, Problem> {
+    let setup = app.store.setup(row.id).await?;
+    let seats = setup.map(|setup| setup.seats).unwrap_or_default();
+    let mut models = seats.into_iter().map(|seated| seated.model);
+    let first = models.next();
+    Ok(first.filter(|first| models.all(|model| model == *first)))
+}
