@@ -108,7 +108,7 @@ async fn start_watch_leave_and_reopen(home: fn(&Server) -> Home) {
         seen,
         "a reload shows the same page"
     );
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
@@ -205,7 +205,7 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
         )
         .await;
     assert_eq!(loaded, json!(0));
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
@@ -271,7 +271,7 @@ async fn send_pause_decide_rate_and_delete(home: fn(&Server) -> Home) {
     browser.click(".confirm summary").await;
     browser.click(".confirm button").await;
     browser.find(".empty").await;
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 

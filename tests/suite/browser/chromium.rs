@@ -151,7 +151,7 @@ impl Browser {
                     started.elapsed() < TIMEOUT,
                     "timed out waiting for {what}\n{}\n{:?}\n{}",
                     self.text("body").await,
-                    self.console_errors().await,
+                    self.console_errors(),
                     self.debates_from_api().await
                 );
                 tokio::time::sleep(Duration::from_millis(25)).await;
@@ -168,7 +168,7 @@ impl Browser {
     }
 
     /// Errors in the browser console: script errors, violations of the content security policy, missing resources.
-    pub(crate) async fn console_errors(&self) -> Vec<String> {
+    pub(crate) fn console_errors(&self) -> Vec<String> {
         let path = format!("/session/{}/se/log", self.session);
         let answer = self.driver.request("POST", &path, "{\"type\":\"browser\"}");
         let value: Value = serde_json::from_str(&answer).unwrap();
@@ -191,7 +191,7 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
-    /// A command of the DevTools protocol.
+    /// A command of the `DevTools` protocol.
     fn command(&self, name: &str, parameters: &Value) {
         let path = format!("/session/{}/goog/cdp/execute", self.session);
         let body = json!({ "cmd": name, "params": parameters }).to_string();

@@ -167,7 +167,7 @@ async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
         seen,
         "a reload shows the same page"
     );
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 

@@ -57,7 +57,7 @@ async fn p10_markdown_is_rendered_as_it_streams() {
     );
     gate.open();
     wait_for_answer(&browser).await;
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
@@ -175,7 +175,7 @@ async fn p10_a_debate_is_read_by_keyboard() {
             .await,
         json!(false)
     );
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 

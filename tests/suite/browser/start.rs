@@ -63,7 +63,7 @@ async fn p10_every_task_fits_a_phone_with_open_options() {
         )
         .await;
     assert!(size.as_u64().unwrap() < 100_000, "{size}");
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
@@ -92,7 +92,7 @@ async fn b13_the_estimate_is_shown_in_place() {
     browser.until("another estimate", &changed).await;
     assert_eq!(browser.address().await, url(&served, "/"));
     assert_eq!((server.count(), home.list().len()), (0, 0));
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
@@ -208,7 +208,7 @@ async fn m15_a_file_can_be_dropped_on_the_form() {
         browser.run(drop, vec![json!("b.md")]).await,
         json!(["a.md", "b.md"])
     );
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 

@@ -70,7 +70,7 @@ async fn c14_the_verdict_is_copied_and_exported_from_its_card() {
             .await,
         json!(0)
     );
-    assert_eq!(browser.console_errors().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
     browser.close().await;
 }
 
