@@ -19,6 +19,7 @@ struct File {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the keys of the file")]
 struct Resolved {
     id: String,
     /// Questions of one cluster are resampled together.

@@ -142,13 +142,12 @@ impl DebateArm {
         });
         let variants: Vec<_> = variants.collect();
         let found = variants.iter().find(|(_, own, _)| own == name);
-        let (protocol, input) = match found {
-            Some((protocol, _, input)) => (*protocol, input.clone()),
-            None => {
-                let protocol = protocols::of_command(name);
-                let protocol = protocol.ok_or_else(|| unknown(&variants, text))?;
-                (protocol, Value::Object(serde_json::Map::new()))
-            }
+        let (protocol, input) = if let Some((protocol, _, input)) = found {
+            (*protocol, input.clone())
+        } else {
+            let protocol = protocols::of_command(name);
+            let protocol = protocol.ok_or_else(|| unknown(&variants, text))?;
+            (protocol, Value::Object(serde_json::Map::new()))
         };
         Ok(Self {
             name: text.to_owned(),

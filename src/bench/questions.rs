@@ -1,4 +1,4 @@
-//! Reads files of questions with answers: our own CSV or JSON lines, MMLU-Pro, GSM8K, MMLU and TruthfulQA.
+//! Reads files of questions with answers: our own CSV or JSON lines, MMLU-Pro, GSM8K, MMLU and `TruthfulQA`.
 //!
 //! Everything that is wrong with a file is reported at once.
 

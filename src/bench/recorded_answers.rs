@@ -200,7 +200,7 @@ fn missing(sheet: &Sheet, roles: &HashMap<&str, Rounds>, layout: &Layout) -> Opt
     let has = |role: &str| roles.contains_key(role);
     let mut missing: Vec<&str> = ["question", "agent", "correct"]
         .into_iter()
-        .filter(|role| !has(role) && !(layout.is_wide && *role == "agent"))
+        .filter(|role| !(has(role) || layout.is_wide && *role == "agent"))
         .collect();
     if !layout.is_wide && !has("answer") && !has("probability") {
         missing.push("answer or probability");

@@ -99,8 +99,15 @@ impl Results<'_> {
         let busy = Transcript::of("", entries).map_or(0, |transcript| transcript.busy_ms);
         Some(Graded {
             answer: answer.filter(|_| typed.is_some() || !text.is_empty()),
-            spent: spent_of(sum.usage, sum.cost.map(|cost| cost.dollars()), busy),
-            weighted: weighted(sum.usage, sum.cost.map(|cost| cost.dollars())),
+            spent: spent_of(
+                sum.usage,
+                sum.cost.map(roundtable_core::usage::Money::dollars),
+                busy,
+            ),
+            weighted: weighted(
+                sum.usage,
+                sum.cost.map(roundtable_core::usage::Money::dollars),
+            ),
         })
     }
 
@@ -241,7 +248,7 @@ impl Results<'_> {
                 });
                 let answer = question.key.extract(typed, &step.text);
                 let spent = &step.call.spent;
-                let cost = spent.cost.map(|cost| cost.dollars());
+                let cost = spent.cost.map(roundtable_core::usage::Money::dollars);
                 let spent = spent_of(spent.usage, cost, spent.latency_ms);
                 rows.push((place, seat, answer, spent));
             }

@@ -138,7 +138,7 @@ enum Command {
     Pool(pool::Args),
     /// Simulate what more seats, families and rounds would bring
     Simulate(Box<simulate::Args>),
-    /// Compare debates with single calls and votes on questions with known answers
+    /// Compare debates with single calls, on questions with answers
     Bench(Box<bench::Args>),
     /// Combine the probabilities of several forecasting engines
     Ensemble(ensemble::Args),
@@ -317,7 +317,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,
         Command::Panel(args) => panel::run(&app, *args).await,
-        Command::Forecast(args) => forecast::run(&app, *args).await,
+        Command::Forecast(args) => Box::pin(forecast::run(&app, *args)).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Questions(args) => questions::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
@@ -325,8 +325,8 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Ensemble(args) => ensemble::run(&app, args).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,
-        Command::Judge(args) => judge::run(&app, *args).await,
-        Command::Resume(args) => resume::run(&app, args).await,
+        Command::Judge(args) => Box::pin(judge::run(&app, *args)).await,
+        Command::Resume(args) => Box::pin(resume::run(&app, args)).await,
         Command::List(args) => list::run(&app, args).await,
         Command::Show(args) => show::run(&app, args).await,
         Command::Simulate(args) => simulate::run(&app, &args),

@@ -54,7 +54,7 @@ pub(super) async fn change(app: &AppContext, name: &str, changes: Changes) -> Re
     let (cost, running) = (token.limits.max_cost_per_day, token.limits.max_running);
     let Limit(max_cost_per_day) = changes
         .max_cost_per_day
-        .unwrap_or(Limit(cost.map(|cost| cost.dollars())));
+        .unwrap_or(Limit(cost.map(roundtable_core::usage::Money::dollars)));
     let Limit(max_running) = changes.max_running.unwrap_or(Limit(running));
     let wanted = TokenChange {
         reach: match changes.reach {

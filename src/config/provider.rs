@@ -85,6 +85,10 @@ pub(crate) struct Credential {
 }
 
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub(crate) struct Provider {
     pub name: String,
     pub kind: Kind,

@@ -77,7 +77,7 @@ pub(super) struct Outcome {
     /// The call that gets the result
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextCall>,
-    /// Low and high of calls, tokens, seconds, and cost_usd if the prices are known
+    /// Low and high of calls, tokens, seconds, and `cost_usd` if the prices are known
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     estimate: BTreeMap<&'static str, [f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

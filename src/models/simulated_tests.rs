@@ -303,7 +303,8 @@ async fn b17_latency_and_speed_are_those_of_the_settings() {
     let (text, ..) = slow.reply(&request(&[QUESTION], None, 3));
     drain(&slow, request(&[QUESTION], None, 3)).await;
     let seconds = started.elapsed().as_secs_f64();
-    let expected = 2.0 + text.len().div_ceil(4) as f64 / 10.0;
+    let tokens = u32::try_from(text.len().div_ceil(4)).unwrap();
+    let expected = 2.0 + f64::from(tokens) / 10.0;
     assert!(
         (seconds - expected).abs() < 0.5,
         "{seconds}, not {expected}"

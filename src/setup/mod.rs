@@ -125,11 +125,7 @@ pub(crate) async fn prepare(
     spec: DebateSpec,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
-    let secrets = if spec.allow_secrets {
-        Vec::new()
-    } else {
-        secrets::of_request(&spec)
-    };
+    let secrets = refused_secrets(&spec);
     let DebateSpec {
         protocol,
         depth,
@@ -175,13 +171,9 @@ pub(crate) async fn prepare(
     }
     check_context(&plan.question, &seating.models)?;
     check_prices(app, &seating.seated, &budget, &policy)?;
-    let embedder = match plan.embedder {
-        EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
-        EmbedderUse::Measures => Some(WITHOUT_MEASURE),
-        EmbedderUse::None => None,
-    };
-    let embedder_name = embedder.and_then(|_| expected_embedder(app));
-    let embedder = match embedder {
+    let without = note_without_embedder(plan.embedder);
+    let embedder_name = without.and_then(|_| expected_embedder(app));
+    let embedder = match without {
         Some(without) if !is_estimate => {
             embedder_or_notice(app, progress, without, &mut seating.notices).await?
         }
@@ -228,6 +220,24 @@ pub(crate) async fn prepare(
         embedder,
         policy,
     })
+}
+
+/// Likely secrets in a request, unless they may be sent.
+fn refused_secrets(spec: &DebateSpec) -> Vec<Fault> {
+    if spec.allow_secrets {
+        Vec::new()
+    } else {
+        secrets::of_request(spec)
+    }
+}
+
+/// The note if the embedder that the debate would use is missing; `None` if it uses none.
+fn note_without_embedder(embedder: EmbedderUse) -> Option<&'static str> {
+    match embedder {
+        EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
+        EmbedderUse::Measures => Some(WITHOUT_MEASURE),
+        EmbedderUse::None => None,
+    }
 }
 
 /// Runs what may take long for a large request. In a server, the other tasks of this thread move to another one meanwhile.

@@ -346,9 +346,9 @@ async fn c14_a_search_looks_at_one_window_after_the_other(test_store: TestStore)
                 std::iter::once(None).chain(all.iter().map(|row| Some(ListPosition::of(row))))
             {
                 let filter = Filter {
-                    offset,
-                    limit,
                     after,
+                    limit,
+                    offset,
                     ..search.clone()
                 };
                 let page = store.search(&filter, bounds).await.unwrap();

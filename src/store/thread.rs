@@ -50,7 +50,9 @@ impl Store {
         let dead = self.dead_debates().await?;
         for rows in [&mut before, &mut follow_ups] {
             rows.retain(|row| token.is_none() || row.token == token);
-            rows.iter_mut().for_each(|row| list(row, &dead));
+            for row in rows {
+                list(row, &dead);
+            }
         }
         Ok(Thread { before, follow_ups })
     }

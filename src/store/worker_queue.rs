@@ -224,7 +224,9 @@ impl Store {
         let (held, mut jobs): (Vec<Job>, Vec<Job>) = jobs
             .into_iter()
             .partition(|job| is_left(job) == Some(LeaveAlone::Always));
-        held.into_iter().for_each(|job| left_alone.hold(job));
+        for job in held {
+            left_alone.hold(job);
+        }
         let unless_queued = jobs.iter().filter(|job| is_left(job).is_some());
         let unless_queued: Vec<String> = unless_queued
             .filter_map(|job| Some(job.debate()?.to_string()))
@@ -259,7 +261,9 @@ impl Store {
                 locked.push((jobs.swap_remove(index), id, DebateLock::Owner(lease)));
             }
         }
-        jobs.into_iter().for_each(|job| left_alone.hold(job));
+        for job in jobs {
+            left_alone.hold(job);
+        }
         Ok(locked)
     }
 

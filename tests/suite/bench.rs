@@ -247,7 +247,7 @@ fn b01_weights_help_a_panel_with_weak_seats() {
     is_near(&found["independence"]["effective_seats"], 2.63, 0.04);
 }
 
-/// B-01 on LLMBar: six judges, each pair in both orders.
+/// B-01 on `LLMBar`: six judges, each pair in both orders.
 #[test]
 fn b01_a_vote_of_unequal_judges_loses_and_weights_repair_it() {
     let options = [

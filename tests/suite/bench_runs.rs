@@ -29,7 +29,7 @@ fn item(request: &Value) -> usize {
 /// from item `agreed` on all agree.
 fn reply(request: &Value, agreed: usize) -> Answer {
     let item = item(request);
-    let (right, wrong) = if item % 2 == 0 {
+    let (right, wrong) = if item.is_multiple_of(2) {
         ("A", "B")
     } else {
         ("B", "A")
@@ -37,7 +37,7 @@ fn reply(request: &Value, agreed: usize) -> Answer {
     let schema = schema_name(request);
     let position = match request["model"].as_str().unwrap() {
         "b" | "c" if schema == "panel_answer" && item < agreed => wrong,
-        "x" if item % 3 == 0 => wrong,
+        "x" if item.is_multiple_of(3) => wrong,
         _ => right,
     };
     let reply = match schema.as_str() {

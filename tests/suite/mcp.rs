@@ -768,6 +768,7 @@ fn b13_an_agent_asks_what_a_debate_would_cost() {
 /// A killed process leaves two debates: a server continues the one whose id its client has, and pays nothing for the other.
 #[test]
 fn b02_a_killed_process_leaves_no_debate_to_pay_for_without_a_handle() {
+    const OTHER: &str = "Should we rent a database?";
     let (server, gate) = gated_models();
     let home = Home::with_model(&server);
     let mut first = client(&home);
@@ -782,7 +783,6 @@ fn b02_a_killed_process_leaves_no_debate_to_pay_for_without_a_handle() {
         server.heard().iter().filter(is_asked).count()
     };
     Serving::wait_until_asked(&server, "opening", 1);
-    const OTHER: &str = "Should we rent a database?";
     let handle = first.call("ask", json!({ "question": OTHER, "wait_seconds": 0 }));
     let id = content(&handle)["id"].as_str().unwrap().to_owned();
     Serving::wait_until_asked(&server, "opening", 2);

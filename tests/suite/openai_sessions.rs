@@ -17,7 +17,7 @@ fn job(task: &str, output: &str, history: &str) -> String {
     )
 }
 
-/// The requests of Open WebUI 0.12 next to a chat: `max_tokens` is what it makes of its `max_completion_tokens` for other hosts than
+/// The requests of Open `WebUI` 0.12 next to a chat: `max_tokens` is what it makes of its `max_completion_tokens` for other hosts than
 /// OpenAI's.
 fn side_jobs(history: &str) -> Vec<Value> {
     let completion = format!(

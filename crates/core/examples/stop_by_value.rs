@@ -176,7 +176,7 @@ fn simulated() -> Vec<Vec<Vec<Answer>>> {
     let debate = |number| {
         let mut rounds = Vec::with_capacity(ROUNDS);
         study.debate(number, &seats, ROUNDS, |_, answers, _| {
-            rounds.push(answers.to_vec())
+            rounds.push(answers.to_vec());
         });
         rounds
     };

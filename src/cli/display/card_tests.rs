@@ -121,7 +121,7 @@ fn p11_rows_in_full_are_not_cut() {
         let text = wrapped.join(" ");
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ");
-        assert!(text.contains(&vec![long.as_str(); 3].join(" · ")), "{text}");
+        assert!(text.contains(&[long.as_str(); 3].join(" · ")), "{text}");
         for number in 1..=5 {
             let failed = format!("Seat {number} gave no answer: {long} {number}");
             assert!(text.contains(&failed), "{failed}: {text}");
@@ -129,7 +129,7 @@ fn p11_rows_in_full_are_not_cut() {
         let plain = lines(detail, false);
         let caveats = plain.iter().find(|line| line.contains("Caveats")).unwrap();
         assert!(
-            caveats.ends_with(&vec![long.as_str(); 3].join(" · ")),
+            caveats.ends_with(&[long.as_str(); 3].join(" · ")),
             "{caveats}"
         );
     }

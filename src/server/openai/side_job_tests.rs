@@ -12,7 +12,7 @@ fn turn(role: Role, text: &str) -> Turn {
     Turn { role, ..user(text) }
 }
 
-/// The instructions of Open WebUI 0.12, in its structure and with its keys.
+/// The instructions of Open `WebUI` 0.12, in its structure and with its keys.
 fn instructions() -> Vec<String> {
     let with = |task: &str, output: &str| {
         format!(

@@ -135,7 +135,8 @@ fn c20_a_debate_with_a_long_source_holds_up_nobody() {
     let serving = Serving::start(&home, &OPTIONS);
     let (control, _idle) = idle(&model);
     let mut attack = Attack::on(&serving, &control);
-    let words: String = (0..90_000).map(|n| format!("word{n:05} ")).collect();
+    let words: Vec<String> = (0..90_000).map(|n| format!("word{n:05}")).collect();
+    let words = words.join(" ");
     let body = json!({
         "question": "Why?", "protocol": "modes", "model": "lab:x", "rules": { "brief": true },
         "sources": [{ "name": "words.md", "text": words }],
