@@ -20,7 +20,7 @@ use crate::bench::{self, BenchReport};
 use crate::export;
 use crate::failure::Failure;
 
-/// Compare debates with single calls and votes on questions with known answers
+/// Compare debates with single calls, on questions with answers
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable bench questions.jsonl --arms one,consistency,panel --limit 50 --max-cost 5\n  roundtable bench questions.csv --arms one,long,debate-delphi@quick --format html -o bench.html\n  roundtable bench --records answers.csv.gz --baseline \"best seat\"\n  roundtable bench --records votes.csv --wide --column question=id --column correct=key --where subject=law --best 5\n\nArms: one (one call), long (one long call), consistency (the vote of as many calls as each debate costs), models (the vote of\n--models), and any debate or preset, such as ask, panel, debate-delphi or panel@quick. Each debate also gives its blind first round\nand its best seat.\n\nQuestions: CSV or JSON lines with question and answer; optional: options, id, domain, cluster, tolerance. The files of MMLU-Pro,\nGSM8K, MMLU and TruthfulQA are read as they are. A bench that is run again continues where it stopped.\n\nRecorded answers (CSV or JSON lines, also with gzip): question, agent, correct, and answer or probability; optional: round, tokens,\ncost, seconds, family, domain, cluster. Without answers, a probability is that of the outcome 1."

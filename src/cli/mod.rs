@@ -138,7 +138,7 @@ enum Command {
     Pool(pool::Args),
     /// Simulate what more seats, families and rounds would bring
     Simulate(Box<simulate::Args>),
-    /// Compare debates with single calls and votes on questions with known answers
+    /// Compare debates with single calls, on questions with answers
     Bench(Box<bench::Args>),
     /// Combine the probabilities of several forecasting engines
     Ensemble(ensemble::Args),

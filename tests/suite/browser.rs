@@ -670,7 +670,9 @@ async fn an_admin_manages_tokens_without_scripts() {
     browser.visit(&url(&served, "/tokens")).await;
     let page = browser.find("main").await.text().await.unwrap();
     assert!(!page.contains("rt_"), "{page}");
-    browser.click(".list li:nth-child(2) summary").await;
+    browser
+        .click(".list li:nth-child(2) details:last-of-type > summary")
+        .await;
     browser.click(".list li:nth-child(2) .danger").await;
     browser.find(".list li:only-child").await;
     browser.visit(&url(&served, "/audit")).await;

@@ -68,7 +68,7 @@ async fn start_enhanced(browser: &Browser, served: &Serving) {
     browser.click(".tabs label:has([value=debate])").await;
     browser.click(".options > summary").await;
     browser.until("the panel options", is_shown).await;
-    browser.click(".checkbox-field").await;
+    browser.click("label[for=modes-enhanced]").await;
     browser.write("#modes-domain", "queues").await;
     browser.click(".ask button").await;
     browser.find("main.debate").await;
