@@ -59,7 +59,7 @@ impl Outline {
         }
     }
 
-    /// The usual course, in which the first call reads a retrieved text of so many tokens.
+    /// The usual course, in which the first call reads a retrieved text of this many tokens.
     #[must_use]
     pub fn retrieving(mut self, tokens: u64) -> Self {
         let first = self.likely.first_mut().and_then(|stage| stage.first_mut());

@@ -199,7 +199,7 @@ fn slack_webhook(line: &str) -> Option<Finding> {
     is_webhook.then(|| finding("Slack webhook", HOST, path))
 }
 
-/// `postgres://user:password@host`, if the password is no word.
+/// `postgres://user:password@host`, unless the password is an ordinary word.
 fn password_in_url(line: &str) -> Option<Finding> {
     const MIN_LENGTH: usize = 10;
     line.match_indices("://").find_map(|(start, separator)| {

@@ -87,7 +87,7 @@ const SECRETS: &[(&str, &[&str])] = &[
     (
         "npm",
         &[
-            "//registry.npmjs.org/:_authToken=np",
+            "//packages.example.com/:_authToken=np",
             "m_7KdMq3ZrTyVwLbPxNcHdJfGsKaMvBqWzEtRu",
         ],
     ),

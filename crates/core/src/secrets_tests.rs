@@ -85,7 +85,7 @@ fn positives() -> Vec<String> {
         format!("ASIA{}", random(UPPER, 16, 58)),
         format!("maps?key=AIza{}&v=3", url(35, 59)),
         format!("Authorization: Bearer ya29.{}", url(120, 60)),
-        format!("//registry.npmjs.org/:_authToken=npm_{}", alnum(36, 61)),
+        format!("//packages.example.com/:_authToken=npm_{}", alnum(36, 61)),
         format!("password = pypi-AgEIcHlwaS5vcmc{}", url(140, 62)),
         format!("login(token='hf_{}')", alnum(34, 63)),
         format!("Authorization: Bearer {}", jwt(64)),

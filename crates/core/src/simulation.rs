@@ -20,7 +20,7 @@ pub const MISFIT: [&str; 3] = [
     "The blind vote reproduces published records within 0.02; differences below that mean nothing.",
     "Rounds are too calm: 8% of simulated rounds change the majority, 13% of recorded ones. In the recorded debates two more rounds gained \
      0.000 ± 0.024; the simulation of them gains 0.01, that of larger panels up to 0.03. A gain from rounds is an upper estimate.",
-    "A debate that finds an argument nobody had before is not simulated; seats only adopt answers.",
+    "A debate that finds an argument no seat had before is not simulated; seats only adopt answers.",
 ];
 
 /// Where the parameters come from.

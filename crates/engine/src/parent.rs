@@ -38,7 +38,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// The room for it if the smallest context of a seat has so many tokens.
+    /// The room for it, given the tokens of the smallest context of a seat.
     pub fn room(context_tokens: Option<u64>) -> u64 {
         context_tokens.map_or(MAX_TOKENS, |tokens| {
             (tokens / SHARE_OF_CONTEXT).min(MAX_TOKENS)

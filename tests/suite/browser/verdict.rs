@@ -146,7 +146,8 @@ async fn share_and_revoke(home: fn(&Server) -> Home) {
     let listed = browser.find(".shares li").await.text().await.unwrap();
     assert!(listed.contains("expires"), "{listed}");
     browser.click(".shares .danger").await;
-    browser.find("main.debate").await;
+    let is_gone = "return document.querySelector('main.debate') !== null && !document.querySelector('.shares li')";
+    browser.until("the revocation", is_gone).await;
     visitor.visit(&link).await;
     let refused = visitor.find("main").await.text().await.unwrap();
     assert!(

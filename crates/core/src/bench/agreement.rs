@@ -11,7 +11,7 @@ use crate::value::{Movement, Unity};
 /// Larger panels are described by shares instead of counts.
 const MAX_COUNTED: usize = 9;
 
-/// The questions on which so many seats gave the leading answer.
+/// The questions on which this number of seats gave the leading answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AgreementRow {
     /// `3 of 5`, or `up to 60%`.

@@ -1,4 +1,4 @@
-//! Self-consistency at the budget of a debate: how many samples a question gets, and what the vote of so many is worth.
+//! Self-consistency at the budget of a debate: the number of samples for a question, and the value of their vote.
 
 use schemars::JsonSchema;
 use serde::Serialize;

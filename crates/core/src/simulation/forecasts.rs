@@ -18,7 +18,7 @@ const FLOOR: f64 = 0.01;
 pub struct Forecasters {
     /// `models`
     pub name: &'static str,
-    /// What it was fitted to.
+    /// The record that it was fitted to.
     pub source: &'static str,
     /// Mean and standard deviation of the shared opinion of questions.
     pub opinion: (f64, f64),

@@ -97,7 +97,7 @@ pub(super) fn frame(table: &Table, debate: &Debate<'_>) -> Value {
     })
 }
 
-/// The limit if the smallest context has so many tokens: half of it is for prompts.
+/// The limit for the smallest context: half of its tokens are for prompts.
 pub(super) fn within_context(limit: u64, context: Option<u64>) -> u64 {
     context.map_or(limit, |context| limit.min(context / 2).max(ORDINARY_TOKENS))
 }
