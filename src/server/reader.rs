@@ -305,17 +305,17 @@ impl Reader {
         if self.part(&turn.step).is_none() {
             self.begin_turn(turn);
             frames.extend(self.wrap(&turn.started()));
+            // The turn waits for its next attempt: a reader that comes late is told why.
+            if turn.restarts > 0 && turn.text.is_empty() {
+                frames.extend(self.restart_turn(turn, 0));
+            }
         }
         let part = self.part(&turn.step).unwrap_or_default();
         let is_same = part.restarts == turn.restarts;
         let rest = if let Some(rest) = part.rest(&turn.text).filter(|_| is_same) {
             rest
         } else {
-            self.begin_turn(turn);
-            if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
-                begun.voided = part.voided.saturating_add(1);
-            }
-            frames.extend(self.wrap(&turn.restarted()));
+            frames.extend(self.restart_turn(turn, part.voided));
             &turn.text
         };
         if !rest.is_empty() {
@@ -333,6 +333,15 @@ impl Reader {
             ..PartialTurn::default()
         };
         self.cursor.turns.insert(turn.step.clone(), part);
+    }
+
+    /// `voided`: how often the reader has been told to discard the turn's text.
+    fn restart_turn(&mut self, turn: &LiveTurn, voided: u32) -> Option<Frame> {
+        self.begin_turn(turn);
+        if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
+            begun.voided = voided.saturating_add(1);
+        }
+        self.wrap(&turn.restarted())
     }
 
     fn part(&self, step: &str) -> Option<PartialTurn> {

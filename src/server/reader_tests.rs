@@ -454,6 +454,56 @@ fn p09_a_restart_in_another_process_has_its_own_id() {
     assert_eq!(ids.len(), 4, "{ids:?}");
 }
 
+/// C-07: a reader that connects while a turn waits for its next attempt is told so once, and one that connects after it is not.
+#[test]
+fn c07_a_late_reader_is_told_of_a_retry_that_still_waits() {
+    let turn = LiveTurn {
+        step: "r1/skeptic/criticise".into(),
+        seat: "skeptic".into(),
+        round: 1,
+        model: "lab:x".into(),
+        restarts: 0,
+        reason: String::new(),
+        text: String::new(),
+    };
+    let apply = |live: &mut Live, event: Event| {
+        let notice = Notice {
+            seq: None,
+            at: 0,
+            event,
+        };
+        live.apply(&Arc::new(notice), true);
+    };
+    let events = |reader: &mut Reader, live: &Live| -> Vec<String> {
+        let frames = reader.catch_up(live).unwrap().into_iter();
+        frames.map(|frame| frame.envelope.event).collect()
+    };
+    let mut live = Live::after(1);
+    apply(&mut live, turn.started());
+    let restarted = Event::StepRestarted {
+        step: turn.step.clone(),
+        reason: "busy".into(),
+    };
+    apply(&mut live, restarted);
+    let mut reader = Reader::resuming("1".parse().unwrap(), &[]);
+    assert_eq!(
+        events(&mut reader, &live),
+        ["skeptic_start", "skeptic_restart"]
+    );
+    assert_eq!(events(&mut reader, &live), [""; 0]);
+    let answer = LiveTurn {
+        text: "Weak.".into(),
+        ..turn
+    };
+    apply(&mut live, answer.chunk("Weak."));
+    assert_eq!(events(&mut reader, &live), ["skeptic_chunk"]);
+    let mut later = Reader::resuming("1".parse().unwrap(), &[]);
+    assert_eq!(
+        events(&mut later, &live),
+        ["skeptic_start", "skeptic_chunk"]
+    );
+}
+
 /// M-09: a turn that an evaluation withheld is not replayed, whether the evaluation is before or after the reader's position.
 #[test]
 fn m09_a_withheld_turn_is_not_replayed() {

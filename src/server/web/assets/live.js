@@ -186,29 +186,28 @@
     }
   };
 
-  // One refresh at a time, and one more if something happened meanwhile.
-  let isRefreshing = false;
+  // One refresh at a time, and one more if something happened meanwhile. Ends when the page is up to date.
+  let refreshing = null;
   let needsRefresh = false;
-  const refresh = async () => {
-    if (isRefreshing) {
-      needsRefresh = true;
-      return;
-    }
-    isRefreshing = true;
-    try {
-      const content = await fetchFragment(`${baseUrl}/panels`);
-      for (const part of [...content.children]) {
-        if (part.id === "status") refreshStatus(part);
-        else refreshPart(part);
-      }
-    } catch { /* The next refresh catches up. */ }
-    isRefreshing = false;
-    labelRounds();
-    showSpeakers();
-    if (needsRefresh) {
+  const refreshAll = async () => {
+    do {
       needsRefresh = false;
-      refresh();
-    }
+      try {
+        const content = await fetchFragment(`${baseUrl}/panels`);
+        for (const part of [...content.children]) {
+          if (part.id === "status") refreshStatus(part);
+          else refreshPart(part);
+        }
+      } catch { /* The next refresh catches up. */ }
+      labelRounds();
+      showSpeakers();
+    } while (needsRefresh);
+    refreshing = null;
+  };
+  const refresh = () => {
+    if (refreshing) needsRefresh = true;
+    else refreshing = refreshAll();
+    return refreshing;
   };
 
   const finishDebate = async () => {
