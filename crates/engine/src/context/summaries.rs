@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use roundtable_core::convergence::Agreement;
 use roundtable_core::state::{ClaimStatus, DebateState, Taken};
 use roundtable_core::votes::{Figures, Vote};
 use schemars::JsonSchema;
@@ -21,13 +22,21 @@ pub enum Consensus {
 }
 
 impl Consensus {
-    fn of(agreement: f64) -> Self {
-        if agreement >= 0.80 {
-            Self::High
-        } else if agreement >= 0.50 {
+    /// From the share of agreeing votes. If answers exclude each other, it is at most MEDIUM, and LOW without a majority for
+    /// one of them, however the seats vote (M-17).
+    fn of(figures: &Figures, is_contradicted: bool) -> Self {
+        let answers = Agreement::of(&figures.answers());
+        let typed = [answers.option, answers.stance].into_iter().flatten();
+        let has_majority = typed
+            .min_by(f64::total_cmp)
+            .is_some_and(|share| share > 0.5);
+        let agreement = figures.agreement().unwrap_or(0.0);
+        if agreement < 0.50 || (is_contradicted && !has_majority) {
+            Self::Low
+        } else if agreement < 0.80 || is_contradicted {
             Self::Medium
         } else {
-            Self::Low
+            Self::High
         }
     }
 
@@ -46,6 +55,9 @@ pub struct RoundSummary {
     pub consensus: Consensus,
     /// The share of ACCEPT and MINOR.
     pub agreement: f64,
+    /// Whether answers exclude each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_contradicted: bool,
     /// Accepted claims that this round introduced or settled.
     pub agreements: Vec<Point>,
     pub disagreements: Vec<Disagreement>,
@@ -85,6 +97,7 @@ impl RoundSummary {
     pub fn of(state: &DebateState, taken: &Taken, figures: &Figures) -> Self {
         let round = figures.round;
         let agreement = figures.agreement().unwrap_or(0.0);
+        let is_contradicted = !figures.contradictions().is_empty();
         let touched = |id: &String| {
             taken.touched.values().any(|claims| {
                 let mut all = claims
@@ -101,7 +114,8 @@ impl RoundSummary {
             .filter(|claim| claim.status == ClaimStatus::Accepted);
         Self {
             round,
-            consensus: Consensus::of(agreement),
+            consensus: Consensus::of(figures, is_contradicted),
+            is_contradicted,
             agreement,
             agreements: accepted
                 .filter(|claim| touched(&claim.id))
@@ -154,7 +168,13 @@ impl RoundSummary {
 
     fn at(&self, visibility: Visibility, words: u64, shown: &BTreeSet<String>) -> String {
         let share = (self.agreement * 100.0).round();
-        let mut lines = vec![format!("Consensus {} ({share}%)", self.consensus.name())];
+        let contradicted = if self.is_contradicted {
+            ", but the answers contradict each other"
+        } else {
+            ""
+        };
+        let consensus = self.consensus.name();
+        let mut lines = vec![format!("Consensus {consensus} ({share}%{contradicted})")];
         let point = |id: &str, text: &str| {
             if words == 0 {
                 id.to_owned()

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use roundtable_core::bounded::Confidence;
 use roundtable_core::citations::{EvidenceKind, Reference};
 use roundtable_core::labels::Label;
+use roundtable_core::stance::Stance;
 use roundtable_core::state::{Ground, Moves, NewClaim, Objection};
 use roundtable_core::votes::Vote;
 
@@ -489,4 +490,44 @@ fn m12_turns_within_the_budget_are_unchanged() {
     let cut = texts(counted - 1);
     assert_eq!(cut[0], whole[0]);
     assert!(cut[1].ends_with('…') && cut[1].len() < whole[1].len());
+}
+
+/// M-13, M-17: opposite answers are at most MEDIUM consensus, even if all seats vote ACCEPT, and LOW without a majority.
+#[test]
+fn m13_opposite_answers_are_no_high_consensus_of_a_round() {
+    let accepting = Drawn {
+        claims: 1,
+        opposes: Vec::new(),
+        supports: Vec::new(),
+        references: 0,
+        vote: Vote::Accept,
+        confidence: 0.8,
+    };
+    for (stances, expected) in [
+        (&[Stance::Yes, Stance::Yes][..], "HIGH (100%)"),
+        (&[Stance::Yes, Stance::No], "LOW (100%, but"),
+        (&[Stance::Yes, Stance::Yes, Stance::No], "MEDIUM (100%, but"),
+        (
+            &[Stance::Yes, Stance::Yes, Stance::No, Stance::No],
+            "LOW (100%, but",
+        ),
+    ] {
+        let seats = ["ada", "bo", "cy", "di"].map(str::to_owned);
+        let seats = seats.into_iter().zip(stances);
+        let mut state = DebateState::of(seats.clone().map(|(seat, _)| seat));
+        let said: Vec<_> = seats
+            .map(|(seat, stance)| {
+                let said = Moves {
+                    stance: Some(*stance),
+                    ..moves(&accepting, &state, &seat)
+                };
+                (seat, said)
+            })
+            .collect();
+        let taken = state.take(1, &said);
+        let figures = state.figures(1, taken.new_facts.len());
+        let summary = RoundSummary::of(&state, &taken, &figures);
+        let text = summary.text(Visibility::Named, 250, &BTreeSet::new());
+        assert!(text.starts_with(&format!("Consensus {expected}")), "{text}");
+    }
 }
