@@ -6,11 +6,11 @@
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
-use roundtable_core::wording::parrots;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::journaling::{corrupt, note_event};
+use super::parroting::Told;
 use super::reply_type::{Judged, ReplyType};
 use super::rescue::Rescued;
 use super::step::{Question, deadline};
@@ -39,14 +39,6 @@ const MAX_TRUNCATION_RETRIES: u32 = 2;
 /// Keys of the notes on replies that were sent back, after the step's name.
 pub(super) const SENT_BACK: &str = "sent-back";
 const SECOND: &str = "sent-back-2";
-
-/// What a small model was told, in whose words it may answer instead of its own.
-pub(super) struct Told {
-    /// The prompt without its quotes. A conclusion may repeat what a seat said.
-    pub(super) prompt: String,
-    /// The reply of its example.
-    pub(super) example: String,
-}
 
 /// State of the calls of one step.
 pub(super) struct Calls<'a> {
@@ -98,6 +90,7 @@ pub(super) fn cost(
 }
 
 /// A reply of the model.
+#[derive(Clone)]
 pub(super) struct Said {
     pub(super) text: String,
     calls: Vec<ToolCall>,
@@ -194,7 +187,7 @@ impl Calls<'_> {
         };
         let second = match again {
             Ok(mut again) => match self.judge(&again) {
-                Ok(judged) => Ok(judged),
+                Ok(judged) => Ok(self.without_example(judged, &again)),
                 Err(error) => {
                     let fault = error.to_string();
                     Box::pin(self.note_sent_back(SECOND, &mut again, &[fault])).await?;
@@ -465,18 +458,31 @@ impl Calls<'_> {
     fn parroted(&self, json: &Value) -> Option<String> {
         let told = self.told.as_ref()?;
         let main = json[self.reply_type.main_field()].as_str()?;
-        let repeated = if parrots(main, &told.prompt) {
-            "the prompt"
-        } else if parrots(main, &self.question.subject) {
-            "the text that it is about"
-        } else if contains_parroted(json, &told.example) {
-            "the example"
-        } else {
-            return None;
+        told.remark(main, &self.question.subject, json)
+    }
+
+    /// The second reply of a small model without the list items that still repeat the example, unless it is invalid without
+    /// them.
+    fn without_example(&self, judged: Judged, said: &Said) -> Judged {
+        let told = self.told.as_ref().filter(|_| judged.is_parroted);
+        let Some((kept, dropped)) = told.and_then(|told| told.without_example(&judged.json)) else {
+            return judged;
         };
-        Some(format!(
-            "echo: the reply repeats {repeated}. Say something of your own."
-        ))
+        let shortened = Said {
+            text: kept.to_string(),
+            ..said.clone()
+        };
+        match self.judge(&shortened) {
+            Ok(mut shorter) if !shorter.breaks_more_than(&judged) => {
+                shorter.withheld = judged.withheld;
+                shorter.cuts.extend(judged.cuts);
+                shorter.cuts.push(format!(
+                    "left out because it repeats the example: {dropped} of the reply's items"
+                ));
+                shorter
+            }
+            _ => judged,
+        }
     }
 
     /// The request with the faults of the first reply appended.
@@ -686,17 +692,5 @@ fn call_failure(error: &ModelError) -> Failure {
     Failure {
         reason: error.to_string(),
         said: None,
-    }
-}
-
-/// Whether a text of the reply mostly repeats the example, such as the reason of an objection.
-fn contains_parroted(json: &Value, example: &str) -> bool {
-    match json {
-        Value::String(text) => parrots(text, example),
-        Value::Array(items) => items.iter().any(|item| contains_parroted(item, example)),
-        Value::Object(fields) => fields
-            .values()
-            .any(|value| contains_parroted(value, example)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -5,6 +5,7 @@ mod calls;
 mod fingerprint;
 mod handover;
 mod journaling;
+mod parroting;
 mod person;
 mod replay;
 mod reply_type;

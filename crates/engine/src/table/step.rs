@@ -7,7 +7,8 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Calls, Failure, Told};
+use super::calls::{Calls, Failure};
+use super::parroting::Told;
 use super::replay::Known;
 use super::reply_type::{Judged, ReplyType, Rules};
 use super::{Halt, Missing, Table, fingerprint, lock};

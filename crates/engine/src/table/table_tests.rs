@@ -796,6 +796,30 @@ async fn c05_a_small_model_that_repeats_its_example_is_asked_again() {
     }
 }
 
+/// A list item that still repeats the example in the second reply is left out, and the turn says so.
+#[tokio::test]
+async fn c05_an_item_that_repeats_the_example_twice_is_left_out() {
+    let copied = "The drink is taken every day.";
+    let own = "The load stays as it is.";
+    let reply = json!({ "answer": "A queue smooths the bursts.", "assumptions": [copied, own] });
+    let model = Scripted::new(move |_: &Request, _| Ok(reply.to_string()));
+    let rules = crate::protocols::dialectic::Rules::new(3, 5, 8).unwrap();
+    let setup = setup_with("Why?", Ability::Small, &rules);
+    let deps = deps(&model, Arc::<MemoryJournal>::default());
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+    let context = json!({ "question": "Why?", "templates": [] });
+    let ask: Ask<'_, Opening> = table.ask("proposer", "propose");
+    let ask = ask.in_round(1).prompt("dialectic/propose", context);
+    let turn = ask.send().await.unwrap().unwrap();
+    assert_eq!(model.heard().len(), 2);
+    assert_eq!(turn.reply.assumptions, [own]);
+    let said = turn.remarks.join("\n");
+    assert!(
+        said.contains("left out because it repeats the example: 1"),
+        "{said}"
+    );
+}
+
 /// A small model that repeats its prompt is asked once more, with the same prompt and another seed: its reply and a reproach would
 /// only be repeated too. A second parroted reply is kept with a remark. Other models are not checked.
 #[tokio::test]
