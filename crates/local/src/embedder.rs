@@ -122,11 +122,24 @@ fn open_context(model: &LlamaModel) -> Result<LlamaContext<'_>, ModelError> {
         .map_err(|error| local_error(format!("cannot create the embedder's context: {error}")))
 }
 
-/// A job and those that wait behind it, which share its batches: a batch of short texts takes little longer than one of them.
+/// A job and those that wait behind it, as many as fit into one batch: a batch of short texts takes little longer than one of
+/// them, but with more than one batch the first jobs would wait for the last.
 fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
-    std::iter::once(first)
-        .chain(jobs.try_iter().take(BATCH_TEXTS - 1))
-        .collect()
+    let length = |job: &Job| {
+        job.texts
+            .iter()
+            .map(|text| text.len() / 4 + 2)
+            .sum::<usize>()
+    };
+    let mut tokens = length(&first);
+    let mut together = vec![first];
+    while tokens < BATCH_TOKENS
+        && let Ok(job) = jobs.try_recv()
+    {
+        tokens += length(&job);
+        together.push(job);
+    }
+    together
 }
 
 struct TextEmbedder<'model> {
