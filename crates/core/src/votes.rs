@@ -133,9 +133,10 @@ impl Figures {
         all.into_iter().filter(is_answer).collect()
     }
 
+    /// A seat that did not reply in this round does not agree, whatever it voted before.
     fn agreeing(&self) -> usize {
         let agrees = |standing: &&Standing| standing.vote.agrees();
-        self.standings.iter().filter(agrees).count()
+        self.speakers().filter(agrees).count()
     }
 
     /// Mean change of confidence of the seats that replied in this round and have an earlier reply; `None` if there are none.

@@ -197,6 +197,16 @@ fn m17_a_seat_that_never_spoke_does_not_agree() {
     assert_eq!(with_one_silent(&[A, A, A]).agreement(), Some(0.75));
 }
 
+/// M-17: the vote of a seat that has fallen silent no longer counts.
+#[test]
+fn m17_a_seat_that_fell_silent_does_not_agree() {
+    let mut figures = figures(2, &[A, A, A, A], 1);
+    assert_eq!(after_round(&[figures.clone()], 5), Some(Exit::Consensus));
+    figures.standings[3].presence = Presence::Absent;
+    assert_eq!(figures.agreement(), Some(0.75));
+    assert_eq!(after_round(&[figures], 5), None);
+}
+
 /// M-17: a panel that flips and flips back has moved, although votes and confidences are the same.
 #[test]
 fn m17_a_reversal_is_not_a_plateau() {
