@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounded::Confidence;
 use crate::citations::{self, EvidenceKind, Reference, address_key, same_title};
+use crate::format::truncated;
 use crate::labels::Label;
 use crate::stance::Stance;
 use crate::votes::{Figures, Presence, Standing, Vote};
@@ -533,7 +534,8 @@ impl DebateState {
             }),
         }
         if let Some(text) = moves.concern.as_deref().map(one_line)
-            && self.is_new_concern(&text)
+            && wording::words(&text).next().is_some()
+            && self.known_concern(&text).is_none()
         {
             self.concerns.push(Concern {
                 seat: seat.to_owned(),
@@ -598,7 +600,7 @@ impl DebateState {
             .chain(&moves.retracts)
             .chain(counters.filter(|counter| !moves.lists(counter)))
             .chain(evidence.filter(|title| is_evidence_id(title)))
-            .map(|id| normal_id(id))
+            .map(|id| shown_id(id))
             .filter(|id| !self.has(id))
             .collect()
     }
@@ -624,14 +626,14 @@ impl DebateState {
         self.blockers.iter().filter(is_open)
     }
 
-    /// Whether no seat has raised this concern before (M-07).
-    pub fn is_new_concern(&self, text: &str) -> bool {
+    /// The concern a seat has raised before in almost the same words (M-07).
+    pub fn known_concern(&self, text: &str) -> Option<&Concern> {
         let form: BTreeSet<String> = wording::words(text).collect();
-        let is_same = |known: &str| {
-            let known: BTreeSet<String> = wording::words(known).collect();
+        let is_same = |concern: &&Concern| {
+            let known: BTreeSet<String> = wording::words(&concern.text).collect();
             wording::jaccard(&form, &known) >= 0.8
         };
-        !form.is_empty() && !self.concerns.iter().any(|concern| is_same(&concern.text))
+        self.concerns.iter().find(is_same)
     }
 
     /// Ids of the facts and assumptions a seat supports: the basis of its position.
@@ -747,6 +749,17 @@ pub fn normal_id(id: &str) -> String {
     id.trim()
         .trim_matches(|c: char| !c.is_ascii_alphanumeric())
         .to_ascii_uppercase()
+}
+
+/// An id in normal form. Any other text in its place, such as a sentence, keeps its letters and is shortened.
+pub fn shown_id(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 60;
+    let id = normal_id(text);
+    if id.chars().all(|c| c.is_ascii_alphanumeric()) {
+        id
+    } else {
+        truncated(&one_line(text), MAX_CHARACTERS)
+    }
 }
 
 /// The ids of claims, evidence, decisions and blockers that a text names.

@@ -211,7 +211,7 @@ fn m11_unknown_ids_are_reported_and_ignored() {
             counter: Some("E7".into()),
             ..against("c98")
         }],
-        retracts: vec!["D3".into()],
+        retracts: vec!["D3".into(), "What the other seat said".into()],
         references: vec![reference(1, "E5")],
         claims: vec![claim("Sure.", Label::Fact, "[1]")],
         ..moves()
@@ -219,7 +219,9 @@ fn m11_unknown_ids_are_reported_and_ignored() {
     let before = state.unknown(&wild);
     assert_eq!(
         before,
-        ["C98", "C99", "D3", "E5", "E7"].map(str::to_owned).into()
+        ["C98", "C99", "D3", "E5", "E7", "What the other seat said"]
+            .map(str::to_owned)
+            .into()
     );
     let taken = state.take(1, &[said("ada", wild)]);
     assert_eq!(taken.unknown["ada"], before);
@@ -324,8 +326,11 @@ fn m11_agent_status_has_the_change_of_confidence() {
         .collect();
     assert_eq!(status, [("ada", 0.0), ("bo", 0.06)]);
     assert_eq!(state.concerns.len(), 1);
-    assert!(!state.is_new_concern("it MAY leak"));
-    assert!(state.is_new_concern("It may cost too much."));
+    assert_eq!(
+        state.known_concern("it MAY leak").unwrap().text,
+        "It may leak."
+    );
+    assert!(state.known_concern("It may cost too much.").is_none());
 }
 
 /// M-03, M-04: all faults of a reply's labels and citations are listed at once.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::evidence::Ledger;
+use roundtable_core::format;
 use roundtable_core::labels;
 use roundtable_core::language;
 use roundtable_core::sources::Sources;
@@ -18,7 +19,7 @@ use super::enhanced;
 use super::panel::Panelist;
 use super::references::resolved;
 use super::replies::Contribution;
-use crate::mode::{Estimates, Mitigations, Mode, Stances};
+use crate::mode::{Estimates, Mitigations, Mode, Stances, Visibility};
 use crate::model::Ability;
 use crate::table::Turn;
 use crate::tokens;
@@ -138,7 +139,7 @@ impl ReplyChecker<'_> {
         let moves = reply.moves(self.seat.stance);
         let mut unknown = self.state.unknown(&moves);
         unknown.extend(resolved(moves, self.sources).1);
-        let moved_by = reply.moved_by.iter().map(|id| state::normal_id(id));
+        let moved_by = reply.moved_by.iter().map(|id| state::shown_id(id));
         unknown.extend(moved_by.filter(|id| !self.state.has(id)));
         unknown.into_iter().collect()
     }
@@ -214,8 +215,16 @@ impl ReplyChecker<'_> {
                     "it agrees without a concern. Raise in `concern` one that nobody has raised."
                         .into(),
                 );
-            } else if !self.state.is_new_concern(concern) {
-                faults.add("conformity", "the concern has been raised before.".into());
+            } else if let Some(known) = self.state.known_concern(concern) {
+                let known = match self.mode.visibility {
+                    Visibility::Named => format!(": \"{}\"", format::truncated(&known.text, 160)),
+                    // Its author may say in it who they are.
+                    Visibility::Anonymous => ".".to_owned(),
+                };
+                faults.add(
+                    "conformity",
+                    format!("the concern has been raised before{known}"),
+                );
             }
             if reply.alternatives.is_empty() {
                 faults.add(
