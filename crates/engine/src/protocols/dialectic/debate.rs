@@ -101,7 +101,8 @@ pub struct OpenIssue<'a> {
     problem: &'a str,
     why_it_matters: &'a str,
     suggested_fix: &'a str,
-    /// Why the skeptic did not accept the last response.
+    is_answered: bool,
+    /// Why the skeptic did not accept the last response, or the lack of one.
     last_verdict: Option<&'a str>,
 }
 
@@ -117,6 +118,7 @@ impl<'a> OpenIssue<'a> {
             problem: &finding.problem,
             why_it_matters: &finding.why_it_matters,
             suggested_fix: &finding.suggested_fix,
+            is_answered: !issue.answers.is_empty(),
             last_verdict: issue
                 .verdicts
                 .last()

@@ -13,6 +13,9 @@ async fn p04_unanswered_issues_are_listed_by_the_program() {
         own(&asked_of(&model, "revision")[1]).contains("You have not answered these so far: S2")
     );
     assert!(!own(&asked_of(&model, "review")[1]).contains("has not answered"));
+    let second = own(&asked_of(&model, "revision")[1]);
+    assert!(second.contains("the skeptic, still on S2"), "{second}");
+    assert!(!second.contains("after your last answer to S2"), "{second}");
 }
 
 /// C-05, P-04: only open issues can be named in a reply, by the schema itself.
