@@ -7,7 +7,7 @@ use roundtable_core::format::percent;
 use super::contract::{
     Disagreement, KeyInsight, OutcomeForecast, OutcomeProbability, Precedent, Round,
 };
-use super::extras::{Extras, JudgePart};
+use super::extras::{ArgumentNote, Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::ForecastSnapshot;
 use super::rules::Rules;
@@ -51,7 +51,9 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     sections.extend(tables.map(|(title, table)| Section::main(title, vec![Block::Table(table)])));
     if !verdict.debate_log.rounds.is_empty() {
         let table = Block::Table(arguments(rules, &verdict.debate_log.rounds));
-        sections.push(Section::side("Arguments and their scores", vec![table]));
+        let blocks = [Some(table), rewrites(&verdict.roundtable.arguments)];
+        let blocks = blocks.into_iter().flatten().collect();
+        sections.push(Section::side("Arguments and their scores", blocks));
     }
     Report {
         verdict: Some(card::verdict(entries, &snapshot)),
@@ -375,6 +377,21 @@ fn precedents(all: &[Precedent]) -> Table {
         ]
     });
     Table::of("Precedents", &columns, rows)
+}
+
+/// Roles of a round speak at the same time as weak arguments of the round before are rewritten.
+fn rewrites(arguments: &[ArgumentNote]) -> Option<Block> {
+    let rewritten = arguments.iter().filter(|argument| argument.rewritten);
+    let names: Vec<String> = rewritten
+        .map(|argument| format!("{} in round {}", argument.role, argument.round))
+        .collect();
+    (!names.is_empty()).then(|| Block::Note {
+        text: format!(
+            "Rewritten after a low score: {}. Other roles answered the first version.",
+            names.join(", ")
+        ),
+        tone: Tone::Plain,
+    })
 }
 
 fn arguments(rules: &Rules, rounds: &[Round]) -> Table {

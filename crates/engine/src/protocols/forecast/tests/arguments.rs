@@ -39,8 +39,12 @@ async fn f06_a_weak_argument_is_rewritten_and_the_better_version_kept() {
         (0.1, 0.15, 33, "The pessimist tries again."),
     ] {
         let model = with(first, second);
-        let result = played(&model, &Arc::default()).await;
+        let journal = Arc::default();
+        let result = played(&model, &journal).await;
         assert_eq!(model.asked().len(), calls, "{first} then {second}");
+        let report = json!(crate::protocols::report(&entries(&journal))).to_string();
+        let note = "Rewritten after a low score: pessimist in round 1.";
+        assert_eq!(report.contains(note), kept.ends_with("again."));
         let arguments = &result.debate_log.rounds[0].arguments;
         let pessimist = arguments
             .iter()
