@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use roundtable_core::format::counted;
 use roundtable_core::timing::Millis;
 use roundtable_core::usage::{Money, Price, Usage};
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,7 @@ impl Budget {
 /// The limit that was reached. The debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Exhausted {
-    #[error("the limit of {limit} tokens {} ({spent} used)", reached(spent >= limit))]
+    #[error("the limit of {} {} ({spent} used)", counted(*limit, "token"), reached(spent >= limit))]
     Tokens { limit: u64, spent: u64 },
     #[error("the limit of ${:.4} {} (${:.4} spent)", limit.dollars(), reached(spent >= limit), spent.dollars())]
     Cost { limit: Money, spent: Money },

@@ -67,7 +67,7 @@ fn f01_faults_point_at_what_the_caller_wrote() {
         [
             pair(
                 "/rules/outcomes",
-                "outcomes has 1 outcome(s); a forecast needs at least 2, such as yes and no"
+                "outcomes has 1 outcome; a forecast needs at least 2, such as yes and no"
             ),
             pair(
                 "/rules/rounds",

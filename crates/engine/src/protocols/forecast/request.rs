@@ -2,6 +2,7 @@
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, DistributionError};
+use roundtable_core::format::counted;
 use roundtable_core::wording;
 use serde_json::Value;
 
@@ -91,7 +92,8 @@ fn outcomes(reader: &mut Reader, field: &Field<'_>) -> Vec<Outcome> {
     let count = items.len();
     if field.is_given() && count < MIN_OUTCOMES {
         let problem = format!(
-            "has {count} outcome(s); a forecast needs at least {MIN_OUTCOMES}, such as yes and no"
+            "has {}; a forecast needs at least {MIN_OUTCOMES}, such as yes and no",
+            counted(count, "outcome")
         );
         reader.fault(field, problem);
     }
