@@ -3,6 +3,8 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::enhanced;
 use crate::harness::weights::{link, run};
@@ -174,38 +176,45 @@ fn files_of_other_programs_are_listed_but_verified_before_use() {
 /// B-13: an estimate downloads neither a language model nor the embedder. The debate itself asks the source for both.
 #[test]
 fn b13_an_estimate_downloads_nothing() {
-    let source = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = source.local_addr().unwrap();
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&requests);
-    std::thread::spawn(move || {
-        for connection in source.incoming() {
-            counter.fetch_add(1, Ordering::SeqCst);
-            drop(connection);
-        }
-    });
     let models = Server::good();
     for (model, code, said) in [
         (None, 4, "an estimate downloads nothing"),
         (Some("lab:x"), 0, ""),
     ] {
-        let run = |more: &[&str]| {
-            let home = match model {
-                Some(_) => Home::configured(&models.url(), ""),
-                None => Home::empty(),
-            };
+        let source = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = source.local_addr().unwrap();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
+        thread::spawn(move || {
+            for connection in source.incoming() {
+                counter.fetch_add(1, Ordering::SeqCst);
+                drop(connection);
+            }
+        });
+        let home = match model {
+            Some(_) => Home::configured(&models.url(), ""),
+            None => Home::empty(),
+        };
+        let ask = |more: &[&str]| {
             let mut command = home.command(&["ask", "Why?", "--rounds", "1"]);
             let model = model.map(|name| ["--model", name]);
             command.args(model.iter().flatten()).args(more);
             command
                 .env_remove("ROUNDTABLE_SOURCES")
                 .env("HF_ENDPOINT", format!("http://{address}"));
-            finished(command.output().unwrap())
+            command
         };
-        run(&["--estimate"]).expect(code, &[said]);
+        finished(ask(&["--estimate"]).output().unwrap()).expect(code, &[said]);
         assert_eq!(requests.load(Ordering::SeqCst), 0, "{model:?}");
-        run(&[]);
-        assert_ne!(requests.swap(0, Ordering::SeqCst), 0, "{model:?}");
+        // Ended at its first request, because it would go to the next source otherwise.
+        let mut debate = ask(&["--quiet"]).spawn().unwrap();
+        let started = Instant::now();
+        while requests.load(Ordering::SeqCst) == 0 {
+            assert!(started.elapsed() < Duration::from_mins(1), "{model:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        debate.kill().unwrap();
+        debate.wait().unwrap();
     }
 }
 
