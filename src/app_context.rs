@@ -108,6 +108,13 @@ impl AppContext {
         Ok(self.local.fetch_embedder(report).await?)
     }
 
+    /// Begins to load the embedded embedder in the background, if debates use it.
+    pub(crate) fn preload_embedder(&self) {
+        if self.embedder_name().provider() == embedded::PROVIDER {
+            self.local.preload_embedder();
+        }
+    }
+
     pub(crate) fn embedder_name(&self) -> ModelName {
         self.config
             .embedder

@@ -116,6 +116,9 @@ impl Local {
         Err(NotReady::Unavailable(NOT_BUILT_IN.into()))
     }
 
+    /// There is nothing to load.
+    pub(crate) fn preload_embedder(&self) {}
+
     /// There is nothing to fetch.
     pub(crate) async fn fetch_embedder(&self, _: Report) -> Result<(), NotReady> {
         Ok(())

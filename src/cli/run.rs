@@ -67,6 +67,10 @@ pub(crate) async fn start_with(
     if args.estimate {
         return print_estimates(app, vec![spec], args).await;
     }
+    // Retrieval of templates comes before the first prompt. The store is opened meanwhile.
+    if spec.protocol.needs().library {
+        app.preload_embedder();
+    }
     let store = app.store().await?;
     let debate = create(app, &store, spec, args).await?;
     let mut terminal = Terminal::new(app, person);

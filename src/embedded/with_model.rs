@@ -143,6 +143,21 @@ impl Local {
         self.open_embedder(Some(requested), report).await
     }
 
+    /// Begins to load the embedder if that needs no download: a debate that uses it waits less for its first prompt. Errors are
+    /// reported when it is used.
+    pub(crate) fn preload_embedder(&self) {
+        let Ok(mut locations) = self.locations() else {
+            return;
+        };
+        locations.sources = AllowedSources::None;
+        let embedder = Arc::clone(&self.embedder);
+        drop(tokio::task::spawn_blocking(move || {
+            if let Ok(file) = obtain(&[&EMBEDDER], &locations, &|_| ()) {
+                embedder.0.get_or_init(|| LocalEmbedder::open(file.path));
+            }
+        }));
+    }
+
     /// Downloads the embedder if necessary, on a server too.
     pub(crate) async fn fetch_embedder(&self, report: Report) -> Result<(), NotReady> {
         self.open_embedder(None, report).await
