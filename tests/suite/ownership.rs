@@ -151,7 +151,7 @@ fn a_token_of_reach_own_sees_its_own_debates_only() {
     assert_eq!(send(&ada), send(&ada));
 }
 
-/// What a caller writes in `by` never replaces the name of its token.
+/// The field `by` of a request never replaces the name of its token.
 #[test]
 fn the_journal_names_the_token_and_not_what_the_request_says() {
     let (server, gate) = gated();

@@ -1,4 +1,4 @@
-//! Who gets in: a server without tokens, proxies, sessions, the life of tokens, and event streams that outlive them.
+//! Access to the server: without tokens, through proxies, with sessions; the life of tokens, and event streams that outlive them.
 
 #![cfg(unix)]
 

@@ -125,7 +125,7 @@ impl Session {
     }
 }
 
-/// What stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
+/// The text that stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
 pub(crate) fn scrolled(output: &str) -> Vec<String> {
     let plain = anstream::adapter::strip_str(output).to_string();
     let lines = plain.replace("\r\n", "\n");

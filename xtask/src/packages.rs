@@ -10,7 +10,7 @@ use crate::probe::run_captured;
 /// A folder with packages.
 pub(crate) struct Packages<'p> {
     pub(crate) folder: &'p Path,
-    /// What is installed, by its versions, and how much it is.
+    /// The installed packages with their versions and their size.
     pub(crate) wanted: String,
     pub(crate) size: &'static str,
 }

@@ -156,7 +156,7 @@ impl Forms {
         self.0.insert(form, index);
     }
 
-    /// A redacted text is known by its replacement: whoever puts it forward again makes a new item.
+    /// A redacted text is known by its replacement: putting it forward again makes a new item.
     fn rename(&mut self, index: usize, replacement: &str) {
         self.0.retain(|_, known| *known != index);
         self.add(normal(replacement), index);

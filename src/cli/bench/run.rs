@@ -23,7 +23,7 @@ use crate::store::Address;
 /// The file in the bench's folder that says what it belongs to.
 const MANIFEST: &str = "bench.json";
 
-/// What a bench may not change when it is continued.
+/// The settings that must stay the same when a bench is continued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Manifest {
     file: String,
@@ -251,7 +251,7 @@ impl Bench<'_> {
         self.wants(|arm| matches!(arm, Wanted::Long))
     }
 
-    /// What every question needs, without the samples of self-consistency.
+    /// The units of every question, without the samples of self-consistency.
     fn units(&self) -> Vec<Unit<'_>> {
         let mut units = Vec::new();
         for arm in self.wanted {

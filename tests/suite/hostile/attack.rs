@@ -69,7 +69,7 @@ impl Input {
 /// The answer to an input, or why there is none.
 type Answered = std::io::Result<Reply>;
 
-/// What the inputs have done so far.
+/// The effects of the inputs so far.
 pub(super) struct Attack<'s> {
     serving: &'s Serving,
     watchdog: Watchdog,

@@ -50,7 +50,7 @@ pub(super) struct Calls<'a> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
-    /// What a small model must not repeat.
+    /// Texts that a small model must not repeat.
     pub(super) told: Option<Told>,
     /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
@@ -58,7 +58,7 @@ pub(super) struct Calls<'a> {
     pub(super) rescued: Option<Rescued>,
     /// The fallback model, if one answered.
     pub(super) fallback: Option<Fallback>,
-    /// What the calls went without.
+    /// Features that the calls went without.
     pub(super) notices: Vec<String>,
     /// The main text so far.
     pub(super) main: String,

@@ -214,7 +214,7 @@ fn extras(panel: &CouncilsSpec, verdict: &Verdict) -> Vec<Section> {
     written.collect()
 }
 
-/// What the debate changed after the blind first round, and what is missing (C-17).
+/// The changes since the blind first round, and missing parts (C-17).
 fn worth(verdict: &Verdict) -> Section {
     let note = |text: String, tone| Block::Note { text, tone };
     let mut blocks: Vec<Block> = verdict.scrutiny.iter().map(Scrutiny::note).collect();
