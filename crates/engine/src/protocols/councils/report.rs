@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::council_state::replay;
+use super::judge_results::{AuthenticityResult, CouncilResult};
 use super::rules::Rules;
 use super::scorecard::scorecard;
-use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
+use super::verdict::{Change, Verdict};
 use crate::cast::councils::CouncilsSpec;
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
