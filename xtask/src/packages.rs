@@ -1,4 +1,4 @@
-//! Packages of the npm registry and of `PyPI` in a folder of their own. Their caches, and whatever their scripts write, are in that
+//! Packages of the npm registry and of `PyPI` in a folder of their own. Their caches, and the files that their scripts write, are in that
 //! folder too.
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// M-03: people read what is wrong, not what the model was told to do.
+/// M-03: people read the fault, not the instruction to the model.
 #[test]
 fn m03_the_instruction_is_left_out() {
     for (remark, shown) in [

@@ -317,7 +317,7 @@ impl Bench<'_> {
         Ok(journals)
     }
 
-    /// Further samples: as many for every question as the dearest debate costs.
+    /// Further samples: as many for every question as the most expensive debate costs.
     fn samples(&self, debates: &[&DebateArm], journals: &Journals) -> Vec<(usize, Unit<'static>)> {
         let results = self.results(debates, journals);
         let plans = debates.iter().filter_map(|debate| results.plan(debate));
