@@ -255,7 +255,7 @@ fn hundred_with_embedder(runtime: &Runtime) {
     report(what, cpu, "ms", 1.5);
 }
 
-/// Calls of agents, each for a debate of its own, in which no model call runs beside another.
+/// Calls of agents, each for a debate of its own, in which no model call runs next to another.
 fn hundred_over_mcp(runtime: &Runtime) {
     let model = Model::start(runtime, 1);
     let home = model.home();

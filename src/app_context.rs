@@ -84,7 +84,7 @@ impl AppContext {
         })
     }
 
-    /// What others could read or change in the store, for the user to know.
+    /// A warning for the user if others could read or change the store.
     pub(crate) fn store_warning(&self) -> Option<String> {
         let tls_mode = self.environment.variable("PGSSLMODE");
         self.address.as_ref()?.warning(tls_mode)

@@ -284,7 +284,7 @@ pub(crate) struct Mcp {
 impl Default for Mcp {
     fn default() -> Self {
         Self {
-            // Several clients give up after 60 s, whatever progress they are told.
+            // Several clients give up after 60 s, even if they receive progress.
             wait: Duration::from_secs(45),
         }
     }
@@ -406,7 +406,7 @@ impl Config {
         &self.ignored
     }
 
-    /// What of the file in the working folder is not used, and the command that changes that.
+    /// The ignored parts of the file in the working folder, and the command that changes that.
     pub(crate) fn untrusted_note(&self) -> Option<String> {
         let path = self.source.as_ref().filter(|_| !self.ignored.is_empty())?;
         Some(format!(

@@ -68,7 +68,7 @@ pub(crate) fn name_of(model: &str) -> Option<&str> {
     model.strip_prefix(PROVIDER)?.strip_prefix(':')
 }
 
-/// What a user should know about the replies of an embedded model, as a sentence.
+/// A note for the user about the replies of an embedded model, as a sentence.
 #[cfg(not(feature = "local"))]
 pub(crate) fn remark(_: &str) -> Option<String> {
     None

@@ -8,7 +8,7 @@ use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
 use roundtable_engine::totals::shown_cost;
 use roundtable_engine::transcript::Transcript;
 
-/// The cost of calls that used so many tokens.
+/// The cost of calls with this usage.
 pub(crate) fn money(cost: Option<Money>, tokens: u64) -> String {
     shown_cost(cost, tokens)
 }

@@ -8,7 +8,7 @@ use roundtable_engine::retrospective::LearningUpdates;
 
 use crate::store::{Store, StoreError};
 
-/// What a new debate of this domain starts with. It becomes part of the debate's rules, so that a replay does not depend on
+/// The knowledge that a new debate of this domain starts with. It becomes part of the debate's rules, so that a replay does not depend on
 /// later lessons. `None` if nothing was learned yet.
 pub(crate) async fn load_learned(
     store: &Store,
@@ -33,7 +33,7 @@ pub(crate) fn plan_lesson(
     }
 }
 
-/// What a project's post-mortem changed and the knowledge right after it; `None` if there is none or it was undone.
+/// The changes by a project's post-mortem and the knowledge right after it; `None` if there is none or it was undone.
 pub(crate) fn find_lesson(
     audit: &[Audit],
     project: &str,

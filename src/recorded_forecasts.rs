@@ -17,7 +17,7 @@ pub(crate) struct RecordedForecasts {
 
 const REQUIRED: [&str; 4] = ["question_id", "agent", "probability", "outcome"];
 
-/// Where the columns are; optional ones may be missing.
+/// The indexes of the columns; optional ones may be missing.
 struct Columns(HashMap<String, usize>);
 
 /// A row, for reading its cells and for naming it in errors.

@@ -174,7 +174,7 @@ fn m15_the_characters_of_a_table_are_counted_exactly() {
     assert_eq!(rows(4), Err(SourceError::TooLong));
 }
 
-/// M-15: a request cannot have the server parse a PDF, whatever its name.
+/// M-15: a request cannot have the server parse a PDF under any name.
 #[test]
 fn m15_a_pdf_in_a_request_is_refused() {
     for (name, text) in [("a.pdf", "%PDF-1.7 x"), ("a.md", " \n%PDF-1.4")] {

@@ -37,15 +37,15 @@ pub(crate) struct BenchReport {
     pub ties: Ties,
     /// The arm that the others are compared with.
     pub baseline: String,
-    /// What may be concluded, in one sentence.
+    /// The conclusion in one sentence.
     pub conclusion: String,
     /// Whether any comparison is decided.
     pub is_decided: bool,
     pub arms: Vec<ArmFigures>,
     pub comparisons: Vec<Comparison>,
-    /// What each round changed.
+    /// The effect of each round.
     pub rounds: Vec<RoundMoves>,
-    /// What movement was worth: λ, the efficiency of movement.
+    /// The worth of movement: λ, the efficiency of movement.
     pub movements: Vec<Movements>,
     /// Agreement of the first round against accuracy.
     pub agreement: Vec<AgreementRow>,
@@ -53,7 +53,7 @@ pub(crate) struct BenchReport {
     pub any_right: Option<f64>,
     pub independence: Option<Independence>,
     pub seats: Vec<SeatFigures>,
-    /// What readers of the figures should know.
+    /// Notes for readers of the figures.
     pub notes: Vec<String>,
     /// How the debates were run; absent for recorded answers.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ impl BenchReport {
     }
 }
 
-/// What the tables of recorded answers do not say.
+/// Limits of tables of recorded answers.
 fn notes(record: &Record, ties: Ties) -> Vec<String> {
     let mut notes = Vec::new();
     if record.is_forecast() {

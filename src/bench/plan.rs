@@ -1,4 +1,4 @@
-//! What a bench runs: the arms by name, and the debates that they are made of.
+//! The plan of a bench: the arms by name, and the debates that they are made of.
 
 use roundtable_engine::cast::CastChoice;
 use roundtable_engine::data::{Data, DataKind, closest};

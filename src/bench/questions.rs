@@ -22,7 +22,7 @@ pub(crate) struct BenchQuestion {
     pub key: Key,
 }
 
-/// Where the parts of a question are.
+/// The columns or fields of a question.
 struct Layout {
     id: Option<usize>,
     question: usize,

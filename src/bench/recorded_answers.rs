@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1_000_000_000;
 /// The faults of a file that are listed.
 const MAX_FAULTS: usize = 20;
 
-/// What a column means, with the names that are recognised.
+/// The meaning of a column, with the names that are recognised.
 const ROLES: [(&str, &[&str]); 12] = [
     ("question", &["question", "question_id", "qid"]),
     ("agent", &["agent", "seat"]),
@@ -195,7 +195,7 @@ impl Columns {
     }
 }
 
-/// What a file needs and does not have.
+/// The columns that a file needs and does not have.
 fn missing(sheet: &Sheet, roles: &HashMap<&str, Rounds>, layout: &Layout) -> Option<String> {
     let has = |role: &str| roles.contains_key(role);
     let mut missing: Vec<&str> = ["question", "agent", "correct"]

@@ -389,7 +389,7 @@ fn rounds_chart(bench: &BenchReport) -> Option<Chart> {
     })
 }
 
-/// What self-consistency spent against each debate, and the vote of every number of samples.
+/// The spending of self-consistency against each debate, and the vote of every number of samples.
 fn equal_budgets(bench: &BenchReport) -> Option<Section> {
     let run = bench.run.as_ref()?;
     let mut blocks = Vec::new();

@@ -32,10 +32,10 @@ pub(crate) struct RunInfo {
     pub seed: u64,
     /// The models that answered, as `provider:model`.
     pub models: Vec<String>,
-    /// What was asked for and has not ended: interrupted, failed, or out of budget.
+    /// Debates and calls that have not ended: interrupted, failed, or out of budget.
     pub unfinished: usize,
     pub budgets: Vec<BudgetLine>,
-    /// What a token counts if prices are unknown.
+    /// The weights of tokens if prices are unknown.
     pub weights: Weights,
     /// The accuracy of the vote of k samples, over all ways to draw them.
     pub vote_of_k: Vec<VoteOfK>,
@@ -48,7 +48,7 @@ pub(crate) struct BudgetLine {
     pub debate: String,
     #[serde(flatten)]
     pub plan: EqualBudget,
-    /// What the arm really spent, as a share of what the debate really spent.
+    /// The actual spending of the arm, as a share of the debate's.
     pub spent: f64,
     /// Within 5%.
     pub is_equal: bool,
@@ -61,7 +61,7 @@ pub(crate) struct VoteOfK {
     pub questions: usize,
 }
 
-/// What one debate or call made of its question.
+/// The graded answer of one debate or call.
 struct Graded {
     answer: Option<String>,
     spent: Spent,

@@ -87,7 +87,7 @@ impl<'a> Runner<'a> {
         self.is_out_of_budget.load(Ordering::Relaxed)
     }
 
-    /// Runs what is missing, several at once, and adds the journals. What was interrupted is not added.
+    /// Runs everything that is missing, several at once, and adds the journals. Interrupted debates are not added.
     pub(crate) async fn run_all(
         &self,
         questions: &[BenchQuestion],
@@ -250,7 +250,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What one question will use, by the estimate of each unit.
+    /// The expected usage of one question, by the estimate of each unit.
     pub(crate) async fn estimates(
         &self,
         question: &BenchQuestion,

@@ -78,7 +78,7 @@ fn text(entry: &AuditEntry) -> String {
     output::harmless(&parts.join("  "))
 }
 
-/// What a command does, for the audit log.
+/// The action of a command, for the audit log.
 pub(super) struct Action<'a> {
     pub name: &'static str,
     pub subject: &'a str,

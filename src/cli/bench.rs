@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Questions with answers
     #[arg(required_unless_present = "records", conflicts_with = "records")]
     file: Option<PathBuf>,
-    /// Who answers, separated by commas: one, long, consistency, models, and debates or presets as NAME or NAME@DEPTH
+    /// The arms that answer, separated by commas: one, long, consistency, models, and debates or presets as NAME or NAME@DEPTH
     #[arg(
         long,
         value_name = "ARMS",
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     /// Recorded answers with the right ones instead of questions; - is standard input
     #[arg(long, value_name = "FILE", help_heading = RECORDS)]
     records: Option<PathBuf>,
-    /// What a column means: NAME=COLUMN; A+B joins columns, A,B are rounds 1 and 2; ignore=COLUMN. Can be repeated
+    /// The meaning of a column: NAME=COLUMN; A+B joins columns, A,B are rounds 1 and 2; ignore=COLUMN. Can be repeated
     #[arg(long = "column", value_name = "NAME=COLUMN", requires = "records", help_heading = RECORDS)]
     columns: Vec<String>,
     /// Read only rows with this value, in which * stands for any text; can be repeated
@@ -91,7 +91,7 @@ pub(crate) struct Args {
     /// Only the most accurate seats
     #[arg(long, value_name = "NUMBER", requires = "records", help_heading = RECORDS, value_parser = clap::value_parser!(u16).range(1..))]
     best: Option<u16>,
-    /// What a tie in a vote is worth
+    /// Score of a tie in a vote
     #[arg(long, value_name = "RULE", default_value = "shared", help_heading = RECORDS)]
     ties: TieRule,
     /// The arm that all others are compared with; by default the first

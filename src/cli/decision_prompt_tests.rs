@@ -13,7 +13,7 @@ async fn decide_with(lines: &[&str]) -> Option<(String, Option<String>)> {
     decision.map(|decision| (decision.choice, decision.note))
 }
 
-/// E-09: an option is chosen by number, value or label, with an optional reason; anything else is asked again.
+/// E-09: an option is chosen by number, value or label, with an optional reason; the prompt repeats for any other input.
 #[tokio::test]
 async fn e09_an_option_is_chosen_by_number_value_or_label() {
     let plain = |choice: &str| Some((choice.to_owned(), None));

@@ -87,7 +87,7 @@ pub(crate) struct Display {
     reported: Vec<(String, Reported)>,
 }
 
-/// What was said about a failure.
+/// The message that was printed for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reported {
     AskedAgain,

@@ -118,7 +118,7 @@ pub(crate) async fn run(
     Box::pin(first_question(app, given, &decisions, prompt)).await
 }
 
-/// What was found and would be chosen.
+/// The models that were found, and the default choice.
 async fn report(app: &AppContext, args: &Args, given: Option<&Path>) -> Result<ExitCode, Failure> {
     let found = Found::look(app).await?;
     let chosen = match &args.model {
@@ -325,7 +325,7 @@ async fn first_question(
     start(&app, spec, &DebateArgs::default()).await
 }
 
-/// What a debate of `ask` uses.
+/// The usage of a debate of `ask`.
 fn typical_debate(app: &AppContext) -> Result<UsageEstimate, Failure> {
     let cast = Cast::load(&app.data, Dialectic::CAST)?;
     Ok(UsageEstimate::of_calls(cast.seats.len() as u64 * 3))

@@ -133,7 +133,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 impl Command {
-    /// What a command changes, and where, for the audit log.
+    /// The change that a command makes, and its scope, for the audit log.
     fn change(&self) -> Option<(String, Option<Domain>)> {
         let (change, scope) = match self {
             Self::Undo { entry, scope } => match entry {

@@ -254,7 +254,7 @@ fn runtime(command: &Command) -> Builder {
     builder
 }
 
-/// A file found in the working folder may be unexpected there, so it is named. What of it is not trusted is always said.
+/// A file found in the working folder may be unexpected there, so it is named. Its untrusted parts are always reported.
 fn name_file_in_use(app: &AppContext, is_quiet: bool) {
     if let Some(note) = app.config.untrusted_note() {
         let warning = output::painted(output::WARN, "warning:");

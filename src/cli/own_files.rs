@@ -69,7 +69,7 @@ pub(super) fn problems<T>(
     Ok(own.filter_map(|text| check(text).err()).collect())
 }
 
-/// What a protocol is given to check a request that is not played.
+/// The context in which a protocol checks a request that is not played.
 pub(super) fn context<'a>(app: &'a AppContext, protocol: &dyn AnyProtocol) -> Context<'a> {
     Context {
         now: clock::now(),

@@ -146,7 +146,7 @@ fn thread_lines(stored: &StoredDebate, thread: &Thread) -> Vec<String> {
     lines
 }
 
-/// What the debate needs to continue.
+/// The condition for continuing the debate.
 fn next(stored: &StoredDebate) -> Option<String> {
     let transcript = &stored.transcript;
     let id = short_id(&transcript.id);

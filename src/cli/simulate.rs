@@ -133,7 +133,7 @@ struct Forecasts {
     misfit: [&'static str; 2],
 }
 
-/// What the simulation of forecasts gets wrong.
+/// Known errors of the simulation of forecasts.
 const FORECAST_MISFIT: [&str; 2] = [
     "Simulated pools score 0.004 to 0.006 better than recorded ones: real errors are shared a little more.",
     "What one seat knows and the others do not is not simulated, so neither learned weights nor rounds can be studied. No public record says \
@@ -246,7 +246,7 @@ fn sizes(args: &Args) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// A single seat has nobody to read, so it plays one round.
+/// A single seat has no others to read, so it plays one round.
 fn panels(args: &Args) -> Vec<Panel> {
     let all = sizes(args).flat_map(|(seats, families)| {
         let rounds = if seats == 1 {

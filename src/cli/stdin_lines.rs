@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::output;
 use crate::failure::Failure;
 
-/// What arrives while a person types.
+/// Input that arrives while a person types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
     /// The line so far.

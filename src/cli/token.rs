@@ -40,7 +40,7 @@ enum Command {
     Add {
         /// Name of the token, such as its owner
         name: String,
-        /// What the token allows: read shows debates; run also starts them and takes part; admin also deletes them and
+        /// Operations the token allows: read shows debates; run also starts them and takes part; admin also deletes them and
         /// manages tokens
         #[arg(long, value_enum, default_value_t = ScopeArg::Run)]
         scope: ScopeArg,
@@ -103,7 +103,7 @@ struct LimitArgs {
     /// Show and change only debates that the token itself starts; otherwise all debates
     #[arg(long)]
     own: bool,
-    /// What its debates may cost in a UTC day, in US dollars
+    /// Maximum cost of its debates in a UTC day, in US dollars
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     max_cost_per_day: Option<f64>,
     /// How many of its debates may run or be queued at the same time

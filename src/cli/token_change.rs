@@ -16,7 +16,7 @@ pub(super) struct Changes {
     /// Debates that it shows and changes: those it starts itself, or all
     #[arg(long)]
     reach: Option<ReachArg>,
-    /// What its debates may cost in a UTC day, in US dollars; `none` for no limit
+    /// Maximum cost of its debates in a UTC day, in US dollars; `none` for no limit
     #[arg(long, value_name = "USD", value_parser = limit::<f64>, allow_negative_numbers = true)]
     max_cost_per_day: Option<Limit<f64>>,
     /// How many of its debates may run or be queued at the same time; `none` for no limit

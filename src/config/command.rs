@@ -15,7 +15,7 @@ use values::{arguments, pairs, rules, texts};
 
 const PRESETS: &str = include_str!("../../data/commands.toml");
 
-/// What every program needs to run and to reach the network. None of it is a key of a model provider.
+/// The variables that every program needs to run and to reach the network. None of them is a key of a model provider.
 const BASE_ENVIRONMENT: [&str; 30] = [
     "PATH",
     "HOME",
@@ -122,7 +122,7 @@ pub(crate) enum SchemaDialect {
     Gemini,
 }
 
-/// What to read from a JSON document of the output. Values are JSON pointers; `*` stands for every entry.
+/// The values to read from a JSON document of the output, as JSON pointers; `*` matches every entry.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ReplyRule {
     /// The rule applies to documents that have these values.
@@ -147,7 +147,7 @@ pub(crate) struct ProgramPreset {
     /// Also the name of its provider.
     pub name: String,
     pub title: String,
-    /// What its calls may cost.
+    /// The possible cost of its calls.
     pub cost: String,
     keys: Keys,
 }
@@ -187,7 +187,7 @@ impl ProgramPreset {
         }
     }
 
-    /// Where the program is, if it is installed.
+    /// The path of the program, if it is installed.
     pub(crate) fn find(&self, environment: &Environment) -> Option<PathBuf> {
         find_program(self.program(), environment.variable("PATH"))
     }

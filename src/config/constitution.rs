@@ -59,7 +59,7 @@ fn parse(text: &str) -> Result<Option<DebatePolicy>, (usize, String)> {
     Ok(file.debate_policy.or(inner))
 }
 
-/// The message alone: the file and the line stand before it.
+/// The message without file and line, which precede it.
 fn without_place(message: &str) -> &str {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let Some(rest) = message.strip_prefix("line ") else {

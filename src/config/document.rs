@@ -334,7 +334,7 @@ impl<'r, 't> Section<'r, 't> {
         self.table.is_none_or(|table| !table.contains_key(key))
     }
 
-    /// All tables below this one, whatever their names.
+    /// All tables below this one.
     pub(super) fn tables(&mut self) -> Vec<(&'t str, &'t dyn TableLike, usize)> {
         let mut tables = Vec::new();
         for (name, item, line) in self.entries() {

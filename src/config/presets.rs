@@ -49,7 +49,7 @@ impl Quirk {
     }
 }
 
-/// What is known of a provider. The keys are described in the file.
+/// The built-in settings of a provider. The keys are described in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Preset {

@@ -106,7 +106,7 @@ fn a_presets_key_goes_only_to_the_vendors_hosts() {
         "api_key_env = \"GROQ_API_KEY\"\n",
     );
     assert_eq!(Some("gsk"), key(&named));
-    // A variable with somebody else's address does not get the key either.
+    // A variable with the address of another host does not get the key either.
     let elsewhere = environment
         .clone()
         .with("AZURE_OPENAI_ENDPOINT", "https://evil.example");

@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// What is known of the service that the format is named after.
+    /// The built-in settings of the service that the format is named after.
     fn preset(self) -> Option<&'static Preset> {
         Preset::named(self.name())
     }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::store::Address;
 
-/// Who waits longer than this has probably turned to something else.
+/// A user who has waited longer than this has probably turned to another window.
 const BELL_AFTER_S: f64 = 30.0;
 
 pub(super) fn read(

@@ -51,7 +51,7 @@ pub(super) fn load(
     }
 }
 
-/// What is ignored, and how to change that.
+/// The ignored sections, and how to change that.
 pub(super) fn note(ignored: &[String]) -> String {
     format!(
         "not trusted, so {} is ignored. If you trust this file: roundtable config trust",

@@ -138,7 +138,7 @@ fn c03_a_model_of_an_ignored_provider_is_an_error() {
     }
 }
 
-/// A section that is not known to be harmless is ignored, whatever it is.
+/// A section that is not known to be harmless is ignored.
 #[test]
 fn c03_unknown_sections_of_an_untrusted_file_are_ignored() {
     let place = Place::with("", "[surprise]\nx = 1\n");

@@ -1,4 +1,4 @@
-//! Where model files are and come from, by the environment of the user.
+//! The places and sources of model files, by the environment of the user.
 
 use std::path::{Path, PathBuf};
 

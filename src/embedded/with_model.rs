@@ -282,7 +282,7 @@ struct Requested {
     name: String,
 }
 
-/// What a user should know about the replies of an embedded model, as a sentence.
+/// A note for the user about the replies of an embedded model, as a sentence.
 pub(crate) fn remark(model: &str) -> Option<String> {
     let name = name_of(model)?;
     // The user's own file may have a longer name.

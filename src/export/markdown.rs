@@ -70,7 +70,7 @@ pub(crate) fn verdict_markdown(transcript: &Transcript, report: &Report) -> Stri
     out
 }
 
-/// What happened to the answer, and how far to trust it.
+/// How the answer was challenged, and how far to trust it.
 fn write_verdict(out: &mut String, verdict: &Verdict) {
     let _ = writeln!(out, "## Verdict\n\n**{}**\n", inline(&verdict.badge.text));
     if let Some(answer) = &verdict.answer {

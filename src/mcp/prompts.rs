@@ -9,7 +9,7 @@ struct Template {
     /// The only argument, with its description. It replaces its name in double braces.
     argument: (&'static str, &'static str),
     text: &'static str,
-    /// What stands for an argument that is not given.
+    /// The text in place of an argument that is not given.
     default: &'static str,
 }
 

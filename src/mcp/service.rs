@@ -218,7 +218,7 @@ impl McpServer {
         };
         match call.action {
             Action::Wait => {
-                // A client of its own process has left it running; nobody else resumes it.
+                // A client of its own process has left it running; no other process resumes it.
                 if row.is_served && row.ended_at.is_none() {
                     operations.take_up(&row).await?;
                 }

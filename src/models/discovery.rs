@@ -74,7 +74,7 @@ pub(crate) struct Discovery {
     pub deliberate: Option<Choice>,
     pub fast: Option<Choice>,
     pub findings: Vec<Finding>,
-    /// What each queried provider would serve the tiers with, in the order of the search.
+    /// The models that each queried provider has for the tiers, in the order of the search.
     pub options: Vec<TierModels>,
     pub advice: Option<String>,
     /// Why a configured provider, or the only one with a key, cannot be used. The tiers are empty, or have the embedded model as
@@ -94,7 +94,7 @@ pub(crate) struct Offer {
     pub tier: Tier,
     /// The product line within the provider's models, best first.
     pub line: u32,
-    /// What the provider says of its typical price.
+    /// The typical price as reported by the provider.
     pub listed_price: Option<Money>,
     is_local: bool,
 }
@@ -351,7 +351,7 @@ impl Candidate<'_> {
     }
 }
 
-/// What it means if a candidate cannot be used.
+/// The consequence if a candidate cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// The first configured provider, or the only one with a key: no other may replace it (C-18).
@@ -362,7 +362,7 @@ enum Standing {
     Extra,
     /// Configured without its key, or for something else than seats: left out.
     Unneeded,
-    /// An Ollama server that nobody configured: asked if there is nothing else.
+    /// An Ollama server that is not configured: queried if there is nothing else.
     LastResort,
 }
 

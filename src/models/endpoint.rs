@@ -189,7 +189,7 @@ impl Endpoint {
         Ok(url)
     }
 
-    /// Sends a request and waits for the response headers, whatever the status.
+    /// Sends a request and waits for the response headers of any status.
     pub(super) async fn send(
         &self,
         method: Method,

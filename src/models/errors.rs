@@ -252,7 +252,7 @@ impl ErrorReport {
         }
     }
 
-    /// The status that matches the report, if it contains none; 200 if nothing in it tells.
+    /// The status that matches the report, if it contains none; 200 if nothing in it indicates one.
     fn implied_status(&self) -> u16 {
         const KINDS: [(&str, u16); 12] = [
             ("rate_limit", 429),

@@ -201,7 +201,7 @@ fn c07_retry_after_is_parsed_in_all_formats() {
     assert_eq!(None, read("retry-after", "-3"));
 }
 
-/// What a server or a model's name contains cannot write to a terminal: no escape sequence, no C1 control, no direction change.
+/// Errors and model names of a server cannot write to a terminal: no escape sequence, no C1 control, no direction change.
 #[test]
 fn error_details_have_no_control_characters() {
     let body = "{\"error\":{\"message\":\"no\\u001b]52;c;ZXZpbA==\\u0007 \\u009b31m\\u202ered\"}}";

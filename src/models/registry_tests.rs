@@ -147,7 +147,7 @@ fn c19_an_unpriced_fallback_is_found() {
     assert_eq!(fallback("\"locked:y\""), None);
 }
 
-/// C-07: programs of one provider share its concurrency limit, whatever their models.
+/// C-07: programs of one provider share its concurrency limit, with any models.
 #[cfg(unix)]
 #[tokio::test]
 async fn c07_programs_share_the_concurrency_limit_of_their_provider() {

@@ -52,7 +52,7 @@ pub(crate) struct Listed {
     pub created: Option<SystemTime>,
     /// The size of the weights, if the server reports it.
     pub bytes: Option<u64>,
-    /// What the server says of its [typical price](super::prices::typical_price). Used to compare models, not for accounting.
+    /// The [typical price](super::prices::typical_price) as reported by the server. Used to compare models, not for accounting.
     pub price: Option<Money>,
 }
 
@@ -236,7 +236,7 @@ const THINKING_TOKENS: u32 = 8_192;
 pub(super) struct Adjustments(u16);
 
 impl Adjustments {
-    /// What a provider needs from the start.
+    /// The adjustments that a provider needs from the start.
     pub(super) fn of(quirks: &[Quirk]) -> Self {
         let adjustment = |quirk: &Quirk| match quirk {
             Quirk::MaxCompletionTokens => Adjustment::AlternativeLimitName,

@@ -31,7 +31,7 @@ pub(crate) struct CardView {
     pub rows: Vec<CardRow>,
     /// Nothing is final yet.
     pub is_draft: bool,
-    /// Marks the card of an answer that nobody attacked.
+    /// Marks the card of an answer that no seat attacked.
     pub is_unchallenged: bool,
     pub usage: String,
 }
@@ -45,7 +45,7 @@ pub(crate) struct CardRow {
 }
 
 pub(crate) struct CardEntry {
-    /// Who or what it is about.
+    /// The seat or claim that it is about.
     pub name: Option<String>,
     pub text: String,
     pub reason: Option<String>,

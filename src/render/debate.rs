@@ -232,7 +232,7 @@ fn user_turn(voice: &Voice) -> Html {
     })
 }
 
-/// What the step was for, unless that goes without saying.
+/// The purpose of the step, unless it is obvious.
 fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
     let action = step.rsplit('/').next().filter(|action| *action != seat)?;
     Some(match action {

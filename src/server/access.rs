@@ -62,7 +62,7 @@ impl Caller {
     }
 }
 
-/// What a request was authenticated with, in the request's extensions.
+/// How a request was authenticated, in the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Credential {
     /// No token is required.
@@ -438,7 +438,7 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// For programs: errors are never pages, and nobody is redirected to the sign-in page.
+/// For programs: errors are never pages, and requests are not redirected to the sign-in page.
 fn is_api(uri: &Uri) -> bool {
     let path = uri.path();
     path.starts_with("/api/") || openai::is_path(path) || is_mcp(uri)

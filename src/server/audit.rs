@@ -1,7 +1,7 @@
 //! Records requests in the audit log. The outermost middleware: it also gives every request its id, which all log lines of the
 //! request carry.
 //!
-//! What a route records is declared in the route table. A recorded request runs to its end even if the client disconnects. Its
+//! The recorded action of a route is declared in the route table. A recorded request runs to its end even if the client disconnects. Its
 //! start is recorded once the caller is known and before anything is changed; if that fails, it is refused. Refused requests are
 //! recorded at a limited rate, so that a client cannot flood the log.
 
@@ -22,12 +22,12 @@ use super::problem::Problem;
 use crate::clock;
 use crate::store::{AuditOutcome, AuditRecord, Store, Via};
 
-/// What a handler adds to the record of its request, in the response's extensions.
+/// A handler's additions to the record of its request, in the response's extensions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AuditNote {
     /// Instead of the route's action.
     pub action: Option<&'static str>,
-    /// Instead of the outcome that the status tells.
+    /// Replaces the outcome that follows from the status.
     pub outcome: Option<AuditOutcome>,
     /// Instead of the caller.
     pub who: Option<String>,
@@ -167,7 +167,7 @@ impl Auditor {
     }
 }
 
-/// What is known of a request before it is handled.
+/// The known properties of a request before it is handled.
 #[derive(Debug, Clone)]
 pub(super) struct Received {
     action: Option<&'static str>,

@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 
 use crate::config::Network;
 
-/// Who sent a request, in the request's extensions.
+/// The sender of a request, in the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Client {
     pub address: IpAddr,

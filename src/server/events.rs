@@ -136,7 +136,7 @@ const EVENT_PACE: Pace = Pace {
     keep_alive: KEEP_ALIVE_INTERVAL,
 };
 
-/// Where the events of a debate come from, with a receiver that changes when there may be new ones.
+/// The source of the events of a debate, with a receiver that changes when there may be new ones.
 enum Source {
     Unknown,
     /// This process runs it.

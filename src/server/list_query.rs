@@ -92,7 +92,7 @@ impl ListQuery {
     }
 }
 
-/// What is wrong with a text to search for.
+/// The fault of a text to search for.
 pub(super) fn search_fault(text: &str) -> Option<String> {
     let is_too_long = text.chars().nth(MAX_SEARCH_CHARS).is_some();
     is_too_long.then(|| format!("search is limited to {MAX_SEARCH_CHARS} characters"))

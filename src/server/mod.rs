@@ -88,7 +88,7 @@ pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections over the limit that are told so at the same time; further ones are closed at once.
+/// Connections over the limit that get this response at the same time; further ones are closed at once.
 const MAX_REFUSALS: usize = 64;
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 /// How long open requests may take at shutdown.
@@ -230,7 +230,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// A server, unlike a command, does not go on with an empty database in place of a damaged one unless told to.
+/// A server, unlike a command, does not continue with an empty database in place of a damaged one unless the user asks for it.
 async fn check_replacement(store: &Store, begin_empty: bool) -> Result<(), Failure> {
     match (store.replaces_damaged().await?, begin_empty) {
         (Some(kept_as), false) => Err(Failure::usage(format!(

@@ -23,7 +23,7 @@ pub(crate) struct NewToken {
     /// `own` for debates that the token itself has created, `all` for every debate.
     #[serde(default = "default_reach")]
     pub reach: Reach,
-    /// What its debates and test calls may cost in a UTC day, in US dollars.
+    /// The maximum cost of its debates and test calls in a UTC day, in US dollars.
     #[serde(default)]
     #[schemars(range(min = 0.000_001, max = 1_000_000))]
     pub max_cost_per_day: Option<f64>,
@@ -133,7 +133,7 @@ fn checked_limits(
 pub(crate) struct TokenChange {
     /// `own` for debates that the token itself has created, `all` for every debate.
     pub reach: Reach,
-    /// What its debates and test calls may cost in a UTC day, in US dollars.
+    /// The maximum cost of its debates and test calls in a UTC day, in US dollars.
     #[serde(default)]
     #[schemars(range(min = 0.000_001, max = 1_000_000))]
     pub max_cost_per_day: Option<f64>,

@@ -4,7 +4,7 @@ use super::Options;
 use crate::failure::Failure;
 use crate::store::Store;
 
-/// Who may use the server while there are no tokens.
+/// The clients that may use the server while there are no tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Openness {
     /// Nobody.

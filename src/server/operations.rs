@@ -1,6 +1,6 @@
 //! Operations on debates for the MCP server, with the ownership, limits and quotas of the REST API.
 //!
-//! A call starts a debate, waits for it and hands over its id. If the call ends before that, nobody knows of the debate: it stops
+//! A call starts a debate, waits for it and hands over its id. If the call ends before that, no client knows of the debate: it stops
 //! after the calls in flight and can be resumed. A debate whose id was handed over runs on.
 
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub(crate) const JOIN_WINDOW: Duration = Duration::from_mins(10);
 /// The shortest prefix of an id that is looked up.
 const MIN_ID_PREFIX: usize = 8;
 
-/// What one caller may do.
+/// The operations of one caller.
 #[derive(Clone)]
 pub(crate) struct Operations {
     app: Arc<App>,
@@ -246,7 +246,7 @@ impl Operations {
         self.app.know(id).await
     }
 
-    /// What a request would use. Nothing is started.
+    /// The expected usage of a request. Nothing is started.
     pub(crate) async fn estimate(&self, request: NewDebate) -> Result<DebateEstimate, Problem> {
         rest::estimate_of(&self.app, &self.caller, request).await
     }
@@ -362,7 +362,7 @@ impl Operations {
 enum Origin {
     New,
     Joined,
-    /// The debate had stopped, and goes on for this call.
+    /// The debate had stopped, and continues for this call.
     Resumed,
 }
 

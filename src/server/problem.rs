@@ -40,7 +40,7 @@ pub(super) struct ProblemBody {
     /// The debate concerned, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     debate_id: Option<String>,
-    /// What the token has used, if its limits are the problem.
+    /// The usage of the token, if its limits are the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     quota: Option<QuotaState>,
     /// Also in the header `x-request-id`, in the server's log and in the audit log.

@@ -23,7 +23,7 @@ use crate::clock;
 use crate::setup::{PreparedDebate, check_allowed, price_unknown};
 use crate::store::{DebateRow, QuotaLock, Spending, Store, TokenLimits};
 
-/// What a token has used of the limit that was reached.
+/// The usage of a token against the limit that was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct QuotaState {
     /// Cost per UTC day.
@@ -31,9 +31,9 @@ pub(super) struct QuotaState {
     max_cost_per_day: Option<Money>,
     /// Spent today.
     spent: Money,
-    /// What running and queued debates may still spend.
+    /// The remaining budget of running and queued debates.
     reserved: Money,
-    /// What a further debate may cost today.
+    /// The maximum cost of a further debate today.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<Money>,
     /// When the day ends.
@@ -55,7 +55,7 @@ pub(crate) struct Quotas {
 /// The right to start or continue one debate. Keep it until the store has the debate as queued or running.
 #[derive(Default)]
 pub(super) struct Allowance {
-    /// What the debate may cost from now on.
+    /// The maximum cost of the debate from now on.
     left: Option<Money>,
     _turn: Option<(QuotaLock, OwnedMutexGuard<()>)>,
 }
@@ -95,7 +95,7 @@ impl Quotas {
         })
     }
 
-    /// What is left of the day's money; `None` without a limit.
+    /// The unspent part of the day's limit; `None` without a limit.
     async fn left(&self, store: &Store, caller: &Caller) -> Result<Option<Money>, Problem> {
         let Some(token) = caller.token.filter(|_| has_quota(&caller.limits)) else {
             return Ok(None);

@@ -41,7 +41,7 @@ fn the_number_of_buckets_is_bounded_and_recent_senders_are_kept() {
         let buckets = generations.young.len() + generations.old.len();
         assert!(buckets <= 2 * MAX_PER_GENERATION, "{buckets}");
     }
-    // The first of the others was idle for so long that it was forgotten.
+    // The first of the others was forgotten after a long idle time.
     let generations = limiter.generations.lock().unwrap();
     assert!(!generations.young.contains_key(&address(1)));
     assert!(!generations.old.contains_key(&address(1)));

@@ -305,7 +305,7 @@ impl Reader {
         if self.part(&turn.step).is_none() {
             self.begin_turn(turn);
             frames.extend(self.wrap(&turn.started()));
-            // The turn waits for its next attempt: a reader that comes late is told why.
+            // The turn waits for its next attempt: a reader that connects late gets the reason.
             if turn.restarts > 0 && turn.text.is_empty() {
                 frames.extend(self.restart_turn(turn, 0));
             }
@@ -335,7 +335,7 @@ impl Reader {
         self.cursor.turns.insert(turn.step.clone(), part);
     }
 
-    /// `voided`: how often the reader has been told to discard the turn's text.
+    /// `voided`: how often the reader was notified to discard the turn's text.
     fn restart_turn(&mut self, turn: &LiveTurn, voided: u32) -> Option<Frame> {
         self.begin_turn(turn);
         if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {

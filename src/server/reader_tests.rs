@@ -307,7 +307,7 @@ fn acts() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// P-09: whatever happens to the connection, the turn or the process, the client ends up with the texts of the
+    /// P-09: after any failure of the connection, the turn or the process, the client ends up with the texts of the
     /// journal, and receives every other event exactly once.
     #[test]
     fn p09_a_client_ends_up_with_the_journal(acts in prop::collection::vec(acts(), 1..120)) {
@@ -454,7 +454,7 @@ fn p09_a_restart_in_another_process_has_its_own_id() {
     assert_eq!(ids.len(), 4, "{ids:?}");
 }
 
-/// C-07: a reader that connects while a turn waits for its next attempt is told so once, and one that connects after it is not.
+/// C-07: a reader that connects while a turn waits for its next attempt is notified once, and one that connects after it is not.
 #[test]
 fn c07_a_late_reader_is_told_of_a_retry_that_still_waits() {
     let turn = LiveTurn {

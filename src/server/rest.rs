@@ -155,7 +155,7 @@ pub(super) async fn create(
     Ok(response)
 }
 
-/// What a request would use. Nothing is started.
+/// The expected usage of a request. Nothing is started.
 pub(super) async fn estimate(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

@@ -13,7 +13,7 @@ use axum::routing::{self, MethodRouter};
 use super::App;
 use crate::store::Scope;
 
-/// What a request to a route needs, and whether it is recorded.
+/// The access rights that a route requires, and whether its requests are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
     /// `None` if no token is needed.

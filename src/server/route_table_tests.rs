@@ -112,7 +112,7 @@ impl TestServer {
         }
     }
 
-    /// A debate that belongs to nobody.
+    /// A debate without an owner.
     async fn foreign_debate(&self) -> Uuid {
         let id = Uuid::new_v4();
         let setup = roundtable_engine::event::Setup {
@@ -301,7 +301,7 @@ async fn every_route_keeps_to_the_reach_of_the_token() {
     assert!(server.store.get(id).await.unwrap().is_some());
 }
 
-/// A path that does not exist tells a stranger nothing.
+/// The answer for a path that does not exist is the same for every caller.
 #[tokio::test]
 async fn an_unknown_path_or_method_needs_a_token() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! Limits on event streams: how many are open, and how long a stream may go on after its token, session or debate is gone.
+//! Limits on event streams: how many are open, and how long a stream may continue after its token, session or debate is gone.
 
 use std::collections::HashMap;
 use std::pin::Pin;

@@ -36,7 +36,7 @@ async fn p09_readers_share_one_poll() {
     }
 }
 
-/// P-09: the poll ends with the last reader, and the readers of a deleted debate are told.
+/// P-09: the poll ends with the last reader, and the readers of a deleted debate are notified.
 #[tokio::test]
 async fn p09_a_poll_ends_with_its_readers_or_its_debate() {
     let test = TestScheduler::open(1).await;

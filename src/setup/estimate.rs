@@ -1,4 +1,4 @@
-//! What a debate will use, before it starts (B-13).
+//! The expected usage of a debate before it starts (B-13).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct DebateEstimate {
     pub estimate: Estimate,
     /// The ranges in one line.
     pub text: String,
-    /// Where the width of the ranges comes from.
+    /// The basis of the width of the ranges.
     pub basis: String,
     /// The model of each seat, as `provider:model`.
     pub models: BTreeMap<String, String>,

@@ -70,7 +70,7 @@ fn c19_standing_limits_hold_on_resume() {
     assert_eq!(both, dollars(1.0).or(tokens(10)));
 }
 
-/// C-19: a wish above the configured limit is no new limit.
+/// C-19: a requested limit above the configured one does not replace it.
 #[test]
 fn c19_a_wish_above_the_ceiling_changes_nothing() {
     let none = Budget::default();

@@ -42,7 +42,7 @@ use crate::models::ModelPolicy;
 use crate::store::Store;
 pub(crate) use seating::{check_allowed, fast_model, no_model, proposed_models};
 
-/// A request for a debate. The protocol and the configuration fill in whatever is left out.
+/// A request for a debate. The protocol and the configuration fill in everything that is left out.
 #[derive(Debug, Clone)]
 pub(crate) struct DebateSpec {
     pub protocol: &'static dyn AnyProtocol,

@@ -198,7 +198,7 @@ impl Dealer<'_> {
         all
     }
 
-    /// Models that the cast wishes for by name, if a provider lists them. They are dealt to nobody else.
+    /// Models that the cast wishes for by name, if a provider lists them. They are dealt to no other seat.
     fn wished(&self, places: &[Place]) -> Vec<Candidate> {
         let mut wished = Vec::new();
         for place in places.iter().filter(|place| place.taken_by.is_none()) {

@@ -72,7 +72,7 @@ fn pages_of(answer: Answer) -> Result<Vec<String>, SourceError> {
     Ok(pages)
 }
 
-/// What the child does.
+/// The work of the child process.
 pub(crate) fn answer_on_stdout() -> std::io::Result<()> {
     limit_resources();
     let mut bytes = Vec::new();

@@ -37,7 +37,7 @@ impl Address {
 }
 
 impl Address {
-    /// What others could read or change, for the user to know. `tls_mode` is the one from the environment.
+    /// A warning for the user if others could read or change it. `tls_mode` is the one from the environment.
     pub(crate) fn warning(&self, tls_mode: Option<&str>) -> Option<String> {
         match self {
             #[cfg(unix)]

@@ -50,7 +50,7 @@ async fn long_and_odd_texts_are_recorded(test_store: TestStore) {
     assert_eq!(detail.chars().count(), MAX_TEXT_CHARS);
 }
 
-/// The start of an action is listed until its outcome is recorded, whatever others do in between.
+/// The start of an action is listed until its outcome is recorded, with other actions in between.
 async fn a_start_without_an_outcome_is_listed(test_store: TestStore) {
     let store = test_store.open().await;
     let entry = |id: &str, outcome| AuditRecord {

@@ -135,7 +135,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// What is wrong with the checksum of an entry.
+    /// The fault in the checksum of an entry.
     fn follow(&mut self, link: &Link<'_>, stored: Option<String>) -> Option<&'static str> {
         let Some(stored) = stored else {
             return self.last.is_some().then_some(

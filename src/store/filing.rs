@@ -19,7 +19,7 @@ pub(crate) struct Filing {
     pub tags: BTreeSet<String>,
 }
 
-/// What the debates of a period have used.
+/// The usage of the debates of a period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PeriodUsage {
     pub since: Millis,

@@ -25,7 +25,7 @@ impl<E> From<StoreError> for LearningError<E> {
     }
 }
 
-/// What the user reports about a debate afterwards.
+/// The user's report on a debate after its end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FollowUp {
     pub tracked: Vec<Tracked>,

@@ -40,7 +40,7 @@ impl Lease {
         self.id
     }
 
-    /// What the debate was created with; known even if the process died before the first entry.
+    /// The setup that the debate was created with; known even if the process died before the first entry.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -67,7 +67,7 @@ impl Lease {
     }
 }
 
-/// What a lease needs from the row of its debate.
+/// The columns of a debate's row that a lease needs.
 pub(super) struct LeasedRow {
     pub(super) epoch: i64,
     pub(super) setup: Setup,
@@ -86,7 +86,7 @@ pub(super) struct DebateOrigin<'a> {
     pub(super) is_served: bool,
 }
 
-/// Who runs a debate. A server resumes by itself what a server was running.
+/// The kind of process that runs a debate. A server resumes the debates of a server by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
     Cli,

@@ -18,7 +18,7 @@ const HOLD: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaveAlone {
     Always,
-    /// A client that resumes it is told why it cannot be played.
+    /// A client that resumes it gets the reason why it cannot be played.
     UnlessResumed,
 }
 

@@ -483,7 +483,7 @@ impl Conditions {
         }
         let limit = self.value(Value::Number(i64::from(filter.limit)));
         let offset = self.value(Value::Number(signed(filter.offset)));
-        // One character more than is shown tells whether the question was cut.
+        // One character more than is shown, to know whether the question was cut.
         let sql = format!(
             "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
              retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served, token_id, parent_id FROM debates {} \
@@ -542,7 +542,7 @@ impl Conditions {
     }
 }
 
-/// The text as it stands in a JSON string.
+/// The text as written in a JSON string.
 fn in_json(text: &str) -> String {
     let quoted = serde_json::Value::from(text.replace('\0', "\u{fffd}")).to_string();
     let inner = quoted

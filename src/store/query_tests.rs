@@ -302,7 +302,7 @@ async fn c14_a_search_waits_for_another_one() {
     assert_eq!(listed(&store, search).await.1, 1);
 }
 
-/// C-14: a search in windows finds what a search in one piece finds, whatever the window and the page.
+/// C-14: a search in windows finds the same as a search in one piece, for every window and page.
 async fn c14_a_search_looks_at_one_window_after_the_other(test_store: TestStore) {
     let store = test_store.open().await;
     for number in 0..7_u64 {

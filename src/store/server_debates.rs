@@ -66,7 +66,7 @@ impl Store {
         }
     }
 
-    /// What this request created before, if anything. Never [`Created::New`].
+    /// The debate that this request created before, if any. Never [`Created::New`].
     pub(crate) async fn find_created<T>(
         &self,
         request: &CreateRequest,

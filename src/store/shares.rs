@@ -15,7 +15,7 @@ use super::{Store, signed, unsigned};
 pub(crate) struct ShareRow {
     pub id: Uuid,
     pub debate: Uuid,
-    /// Who made it, if a name is known.
+    /// The name of its creator, if known.
     pub made_by: Option<String>,
     pub created_at: Millis,
     /// `None` if it does not expire.

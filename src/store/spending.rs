@@ -1,4 +1,4 @@
-//! What a token has spent on a day, and what its running debates may still spend.
+//! The spending of a token on a day, and the remaining budgets of its running debates.
 
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
@@ -20,7 +20,7 @@ use super::{Store, signed};
 pub(crate) struct Spending {
     /// Known costs since the start of the day.
     pub spent: Money,
-    /// What running and queued debates may still spend, as far as their cost is limited.
+    /// The remaining budgets of running and queued debates, as far as their cost is limited.
     pub reserved: Money,
     /// Running and queued debates.
     pub running: u64,
@@ -145,7 +145,7 @@ impl Store {
     }
 }
 
-/// What a running debate may still spend; zero if its cost is not limited.
+/// The remaining budget of a running debate; zero if its cost is not limited.
 fn read_left(row: &AnyRow) -> Result<Money, Failure> {
     let spent = money(row.try_get("cost_usd")?);
     let replaced: &str = row.try_get("budget")?;

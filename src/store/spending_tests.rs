@@ -104,7 +104,7 @@ async fn the_cost_of_a_deleted_debate_still_counts(test_store: TestStore) {
     assert_eq!(store.spending(token, at(0)).await.unwrap(), before);
 }
 
-/// A listing of one token contains neither the debates of others nor those of nobody, and does not count them.
+/// A listing of one token contains neither the debates of other tokens nor those without one, and does not count them.
 async fn a_listing_of_a_token_has_its_debates_only(test_store: TestStore) {
     let store = test_store.open().await;
     let (ada, bob) = (Uuid::new_v4(), Uuid::new_v4());

@@ -1,4 +1,4 @@
-//! What a token may reach and spend.
+//! The reach and the limits of a token.
 
 use roundtable_core::glob;
 use roundtable_core::usage::Money;
@@ -37,7 +37,7 @@ impl Reach {
 /// Limits of a token, in addition to those of each debate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct TokenLimits {
-    /// What its debates and test calls may cost in a UTC day, in US dollars.
+    /// The maximum cost of its debates and test calls in a UTC day, in US dollars.
     #[serde(default)]
     pub max_cost_per_day: Option<Money>,
     /// How many of its debates may run or be queued at the same time.

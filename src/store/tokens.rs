@@ -14,7 +14,7 @@ use super::row::parse_id;
 use super::token_limits::{Reach, TokenLimits};
 use super::{Store, signed, unsigned};
 
-/// What a token allows. Each scope includes those before it.
+/// The operations that a token allows. Each scope includes those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -271,7 +271,7 @@ fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
     assert_eq!(server.asked().len(), 8, "nothing was asked twice");
 }
 
-/// C-19: a limit of the configuration holds at the start and on resume, whatever the command line says.
+/// C-19: a limit of the configuration holds at the start and on resume, against any flag.
 #[test]
 fn c19_configured_limits_are_ceilings() {
     let server = Server::good();

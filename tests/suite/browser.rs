@@ -406,7 +406,7 @@ async fn p11_the_first_viewport_holds_the_verdict() {
     }
 }
 
-/// C-22: an answer that nobody attacked looks and reads different from one that survived.
+/// C-22: an unchallenged answer looks and reads different from one that survived.
 #[tokio::test]
 async fn c22_an_unchallenged_answer_cannot_be_mistaken() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {

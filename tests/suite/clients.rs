@@ -116,7 +116,7 @@ set_env = { OPENCODE_CONFIG = "{files}/lab.json", OPENCODE_DISABLE_MODELS_FETCH 
     }
 }
 
-/// What an agent lists after `roundtable mcp install`. Three of the four start the server to see whether it answers.
+/// The servers that an agent lists after `roundtable mcp install`. Three of the four start the server to see whether it answers.
 fn listed(client: &str, program: &str, prepare: impl FnOnce(&Home)) -> String {
     let home = Home::empty();
     prepare(&home);

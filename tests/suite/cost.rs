@@ -1,4 +1,4 @@
-//! What a debate will cost, how thorough it is, and when another round is not worth its price.
+//! Estimates of a debate's cost, depth, and stopping when another round is not worth its price.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -43,7 +43,7 @@ fn c14_rm_deletes_the_text_from_every_file() {
     assert_eq!(files_with_canary(home.path()), Vec::<String>::new());
 }
 
-/// C-14: the same over the API, while the server and another debate go on.
+/// C-14: the same over the API, while the server and another debate continue.
 #[test]
 fn c14_the_api_deletes_the_text_from_every_file() {
     let server = Server::good();

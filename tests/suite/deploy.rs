@@ -506,7 +506,7 @@ fn b04_the_image_is_built_from_sources_only() {
     for path in &included {
         assert!(root.join(path).exists(), "{path}");
     }
-    // What cargo needs to build the workspace.
+    // Files that cargo needs to build the workspace.
     for path in [
         "Cargo.toml",
         "Cargo.lock",

@@ -40,7 +40,7 @@ fn create_request(serving: &Serving, key: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Where a client disconnects.
+/// The point at which a client disconnects.
 #[derive(Debug, Clone, Copy)]
 enum HangUp {
     /// After this many bytes of the request.

@@ -70,7 +70,7 @@ fn pick<T: Copy>(list: &[T], number: usize) -> T {
 }
 
 /// Decides which calls fail, from the seed, the request and its number of repetitions. The same debates meet the same faults in
-/// every run, in whatever order their calls arrive.
+/// every run, in any order of their calls.
 struct FaultInjector {
     seed: u64,
     /// Failing calls per 1,000.

@@ -437,7 +437,7 @@ fn b09_outcomes_teach_the_pool_and_can_be_taken_back() {
     );
 }
 
-/// What is due, for people and for cron, and outcomes in bulk.
+/// Due forecasts, for people and for cron, and outcomes in bulk.
 #[test]
 fn forecasts_that_are_due_are_listed_and_resolved_in_bulk() {
     let server = good();

@@ -72,7 +72,7 @@ fn home(server: &Server) -> Home {
     home
 }
 
-/// An idle server beside the one that is attacked, with its home.
+/// An idle server next to the one that is attacked, with its home.
 fn idle(server: &Server) -> (Serving, Home) {
     let home = Home::with_file(server);
     (Serving::start(&home, &OPTIONS), home)

@@ -598,7 +598,7 @@ fn b03_a_client_that_never_reads_holds_nothing_up() {
     assert!(rest.contains("[DONE]"), "{rest}");
 }
 
-/// A debate without an answer is an error, and the client is told not to pay for another one.
+/// A debate without an answer is an error, and says that a retry would pay again.
 #[test]
 fn b03_a_debate_that_fails_is_an_error() {
     let model =
@@ -681,7 +681,7 @@ fn b03_eight_clients_are_answered_at_once() {
     assert_eq!(distinct.len(), CLIENTS);
 }
 
-/// The shortest of several measurements, which says least about what else the machine does.
+/// The shortest of several measurements, which depends least on other load of the machine.
 fn shortest(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
     (0..times).map(|_| measure()).min().unwrap()
 }

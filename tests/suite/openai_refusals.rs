@@ -1,4 +1,4 @@
-//! What the OpenAI-compatible API refuses, and with which error.
+//! Refusals of the OpenAI-compatible API, each with its error.
 
 use std::thread;
 use std::time::Duration;

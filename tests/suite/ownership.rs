@@ -151,7 +151,7 @@ fn a_token_of_reach_own_sees_its_own_debates_only() {
     assert_eq!(send(&ada), send(&ada));
 }
 
-/// What a caller writes in `by` never replaces the name of its token.
+/// The field `by` of a request never replaces the name of its token.
 #[test]
 fn the_journal_names_the_token_and_not_what_the_request_says() {
     let (server, gate) = gated();
@@ -177,7 +177,7 @@ fn the_journal_names_the_token_and_not_what_the_request_says() {
     assert!(exported.contains("ada (as: bob)"), "{exported}");
 }
 
-/// A token can have so many running and queued debates, also if several requests come at once.
+/// A token cannot exceed its running and queued debates, not even with simultaneous requests.
 #[test]
 fn a_token_has_a_limit_of_running_debates() {
     let (server, gate) = gated();
@@ -250,7 +250,7 @@ fn a_token_has_a_limit_of_money_per_day() {
     assert_eq!(tested.status, 429);
     assert_eq!(boss.send("DELETE", &path, &[], b"").status, 204);
     ada.ask(QUESTION, "lab:x").problem(429, "quota");
-    // A token without limits goes on.
+    // A token without limits continues.
     boss.debate(QUESTION);
 }
 

@@ -122,7 +122,7 @@ fn n06_a_panel_is_shown_stored_and_exported() {
     }
 }
 
-/// N-05: a panel that agrees from the start stops, says so, and goes on with `--full`.
+/// N-05: a panel that agrees from the start stops, says so, and continues with `--full`.
 #[test]
 fn n05_a_panel_that_agrees_stops_unless_the_full_one_is_wanted() {
     let server = Server::start(|request, _| Answer::Reply(reply(request, ["Yes"; 4])));

@@ -302,7 +302,7 @@ fn listings_of_models_are_shared() {
     assert_eq!(model.listings(), 1);
 }
 
-/// What a hostile server says reaches no terminal as a control sequence, as text or as JSON.
+/// Texts of a hostile server reach no terminal as a control sequence, as text or as JSON.
 #[test]
 fn errors_of_servers_cannot_write_to_the_terminal() {
     let hostile = "{\"error\":{\"message\":\"no\\u001b]52;c;ZXZpbA==\\u0007\\u009b31m\"}}";

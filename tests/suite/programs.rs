@@ -91,7 +91,7 @@ fn assert_ended(home: &Home, processes: usize) {
     assert_eq!(left_in(&home.path().join("tmp")), Vec::<PathBuf>::new());
 }
 
-/// A zombie is not running: without an init process nobody asks for its status.
+/// A zombie is not running: without an init process its status is never read.
 fn is_running(id: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", id]).output();
     let state = String::from_utf8(state.unwrap().stdout).unwrap();

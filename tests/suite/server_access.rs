@@ -1,4 +1,4 @@
-//! Who gets in: a server without tokens, proxies, sessions, the life of tokens, and event streams that outlive them.
+//! Access to the server: without tokens, through proxies, with sessions; the life of tokens, and event streams that outlive them.
 
 #![cfg(unix)]
 
@@ -454,7 +454,7 @@ fn a_stream_ends_with_its_token_and_its_session() {
     ends(of_session);
     home.run(&["token", "revoke", "ada"]).expect(0, &[]);
     ends(of_token);
-    // The other stream goes on: after several checks it gets the end of the debate.
+    // The other stream continues: after several checks it gets the end of the debate.
     let header = [("authorization", bob.as_str())];
     let cancel = format!("{DEBATES}/{id}/cancel");
     assert!(serving.send("POST", &cancel, &header, b"").status < 300);

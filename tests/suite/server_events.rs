@@ -1,4 +1,4 @@
-//! The event stream: every event exactly once and in order, whatever happens to the connection or the server.
+//! The event stream: every event exactly once and in order, after any failure of the connection or the server.
 
 #![cfg(unix)]
 

@@ -24,7 +24,7 @@ use crate::harness::{Home, Server, Serving, schema_name};
 use script::Play;
 
 const FIXTURE: &str = "tests/fixtures/stores/f7c6943";
-/// What the refusal of a resume says.
+/// The message that refuses a resume.
 const DRIFT: &str = "prompts, casts or templates have changed";
 const STATES_THAT_CAN_CONTINUE: [&str; 2] = ["interrupted", "waiting"];
 
@@ -391,7 +391,7 @@ fn resume_all(ending: &str, decision: impl Fn(&str) -> Option<&'static str>) {
     }
 }
 
-/// What was journaled stays as it is, and only what was missing is asked for. A debate with a step whose prompt has changed since
+/// Journaled steps stay as they are, and only missing ones are requested. A debate with a step whose prompt has changed since
 /// is refused with a message that says so, and can still be shown.
 fn resume(name: &str, id: &str, decision: Option<&str>) {
     let play = Play::of(name);

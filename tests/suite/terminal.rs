@@ -125,7 +125,7 @@ impl Session {
     }
 }
 
-/// What stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
+/// The text that stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
 pub(crate) fn scrolled(output: &str) -> Vec<String> {
     let plain = anstream::adapter::strip_str(output).to_string();
     let lines = plain.replace("\r\n", "\n");
@@ -287,7 +287,7 @@ fn p11_turns_are_printed_with_verbose() {
     assert!(last.contains("Confidence  8 of 10"), "{last}");
 }
 
-/// C-22: an answer that nobody attacked is marked on the last screen, with the failure in words, once, and the next step.
+/// C-22: an unchallenged answer is marked on the last screen, with the failure in words, once, and the next step.
 #[test]
 fn c22_an_unchallenged_answer_is_marked_on_the_terminal() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {
@@ -433,7 +433,7 @@ fn a_pipe_gets_the_answer_alone() {
     assert!(run.err.contains("**queue**"), "{}", run.err);
 }
 
-/// A failure is told with seat and round, in plain words, and not again at the end.
+/// A failure is reported with seat and round, in plain words, and not again at the end.
 #[test]
 fn c06_a_failure_is_told_once() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {

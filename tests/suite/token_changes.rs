@@ -23,7 +23,7 @@ fn serving_as(home: &Home, token: &str) -> Serving {
     serving
 }
 
-/// What is listed of a token.
+/// The listed properties of a token.
 fn shown(serving: &Serving, name: &str) -> Value {
     let listed = serving.get("/api/v1/tokens").json();
     let mut tokens = listed["tokens"].as_array().unwrap().iter();
@@ -172,7 +172,7 @@ fn limits_of_a_token_hold_across_servers() {
     assert_eq!(database.sql("SELECT count(*) FROM debates"), "3");
 }
 
-/// What a test call costs counts for the day of its token, after a restart and on another server too.
+/// A test call's cost counts for the day of its token, after a restart and on another server too.
 #[test]
 fn the_cost_of_a_test_call_is_stored() {
     let home = Home::with_model(&Server::good());
@@ -216,7 +216,7 @@ fn nothing_is_done_that_the_audit_log_cannot_record() {
 
     database.sql("ALTER TABLE gone RENAME TO audit_log");
     assert_eq!(serving.send("DELETE", &path, &[], b"").status, 204);
-    // What was begun and not ended, as after a crash, is listed as that.
+    // An action that was begun and not ended, as after a crash, is listed as that.
     database.sql(
         "INSERT INTO audit_log SELECT number + 1000, at, who, via, action, subject, 'started', address, 'lost', detail \
          FROM audit_log WHERE action = 'debate-deleted' AND outcome = 'done'",

@@ -82,7 +82,7 @@ fn b04_versions_with_different_prompts_leave_each_others_debates_alone() {
     let record = serving.get(&format!("/api/v1/debates/{}", ids[0])).text();
     assert!(record.contains(WORDS), "{record}");
 
-    // A client that resumes one is told why this version refuses.
+    // A client that resumes one gets the reason why this version refuses.
     let refused = serving.post(&format!("/api/v1/debates/{}/resume", ids[0]), &json!({}));
     assert_eq!(refused.status, 202, "{}", refused.text());
     wait_for(&"failed".to_owned(), || serving.state(&ids[0]));

@@ -36,7 +36,7 @@ pub(crate) fn run(cargo: &Cargo, folder: &Path, options: &DistOptions) -> Result
     let inputs = Inputs::read(
         &mut cargo.in_workspace(),
         cargo.workspace(),
-        // What is linked into the program and what its build scripts use; not what only tests use.
+        // Crates that are linked into the program and those of its build scripts; not those that only tests use.
         "normal,build",
         "--package roundtable",
     )?;

@@ -1,4 +1,4 @@
-//! Packages of the npm registry and of `PyPI` in a folder of their own. Their caches, and whatever their scripts write, are in that
+//! Packages of the npm registry and of `PyPI` in a folder of their own. Their caches, and the files that their scripts write, are in that
 //! folder too.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::probe::run_captured;
 /// A folder with packages.
 pub(crate) struct Packages<'p> {
     pub(crate) folder: &'p Path,
-    /// What is installed, by its versions, and how much it is.
+    /// The installed packages with their versions and their size.
     pub(crate) wanted: String,
     pub(crate) size: &'static str,
 }

@@ -10,7 +10,7 @@ use crate::install_plan::{Method, pip};
 use crate::libclang;
 use crate::probe::{cargo, runs};
 
-/// What a requirement is for; each task lists its purposes.
+/// The purpose of a requirement; each task lists its purposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Compiling anything.

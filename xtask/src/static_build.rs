@@ -17,7 +17,7 @@ pub(crate) enum Variant {
     Slim,
 }
 
-/// What a static build needs beyond the host's own toolchain.
+/// The tools that a static build needs beyond the host's own toolchain.
 #[derive(Debug, Clone, Copy, Default)]
 struct MuslTools {
     standard_library: bool,
@@ -152,7 +152,7 @@ struct Prefixes {
 }
 
 impl StaticTarget {
-    /// Where cargo puts the program.
+    /// The folder in which cargo puts the program.
     pub(crate) fn binary(&self, target_folder: &Path, profile: &str) -> PathBuf {
         let folder = target_folder.join(&self.triple).join(profile);
         folder.join("roundtable")

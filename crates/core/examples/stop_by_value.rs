@@ -1,4 +1,4 @@
-//! What stopping by value (B-10) would have done: on a record of forecasts before and after deliberation, and on simulated panels.
+//! The effect that stopping by value (B-10) would have had: on a record of forecasts before and after deliberation, and on simulated panels.
 //! Deterministic; docs/cost.md has the results.
 //!
 //! `zcat deliberation_before_after.csv.gz | cargo run --release -p roundtable-core --example stop_by_value`
@@ -15,7 +15,7 @@ use roundtable_core::random::SplitMix64;
 use roundtable_core::simulation::{Answer, Debater, RIGHT, Study, World, leading};
 use roundtable_core::value::{Leading, Record, RoundPrice, efficiency_of, of_answers, of_movement};
 
-/// What a changed answer is worth, in units of the price of a round.
+/// The worth of a changed answer, in units of the price of a round.
 const WORTHS: [f64; 5] = [1e9, 20.0, 5.0, 3.0, 0.0];
 const DRAWS: usize = 2000;
 

@@ -13,7 +13,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Names of models that are no ordinary words: `lab:special`, `qwen2.5`, not `special`.
+    /// Names of models that are not ordinary words: `lab:special`, `qwen2.5`, not `special`.
     fn distinctive_models(&self) -> impl Iterator<Item = &str> {
         let names = self.models.iter().map(String::as_str);
         names.filter(|name| !name.chars().all(char::is_alphabetic))
@@ -268,7 +268,7 @@ fn is_part_of_other_name(text: &str, end: usize) -> bool {
     follows("'s") || follows("’s") || (is_capital && !is_known)
 }
 
-/// Whether the phrase ends here, or goes on with a word that fits after a title.
+/// Whether the phrase ends here, or continues with a word that fits after a title.
 fn is_end_of_title(text: &str, end: usize) -> bool {
     let rest = &text[end..];
     let is_genitive = rest.starts_with("'s") || rest.starts_with("’s") || rest.starts_with('-');

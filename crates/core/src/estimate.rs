@@ -1,4 +1,4 @@
-//! What a debate will use (B-13): its calls stage by stage, sized by its first prompts, and a range whose width comes from how far
+//! The expected usage of a debate (B-13): its calls stage by stage, sized by its first prompts, and a range whose width comes from how far
 //! earlier estimates were off.
 
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ pub struct SeatSize {
     pub tokens_per_second: Option<f64>,
 }
 
-/// What a debate uses: estimated, or measured.
+/// The usage of a debate: estimated, or measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amounts {
     pub calls: f64,
@@ -163,7 +163,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// Of pairs of estimate and truth. What was estimated as zero or is unknown has no ratio.
+    /// From pairs of estimate and truth. An amount that was estimated as zero or is unknown has no ratio.
     pub fn of(debates: &[(Amounts, Amounts)]) -> Self {
         let ratios = |part: fn(&Amounts) -> Option<f64>| {
             let pairs = debates.iter().filter_map(|(estimate, truth)| {

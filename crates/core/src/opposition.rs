@@ -3,7 +3,7 @@
 //! A text is split into clauses. Of each clause the rules read its *attitude* (for or against), its words that have an opposite,
 //! and its negated words, each with the noun phrase that it is said of. Two clauses about the same thing are opposed if exactly
 //! one of attitude and content differs: to be against lowering a fee and for raising it is the same position. The words are data
-//! (`opposition/words.txt`). This does not understand meaning: it finds opposites that are stated in so many words, in English,
+//! (`opposition/words.txt`). This does not understand meaning: it finds opposites that are stated literally, in English,
 //! and prefers to miss one over inventing one. Its precision and recall are measured on labelled pairs.
 
 mod lexicon;
@@ -26,7 +26,7 @@ pub fn are_opposed(one: &str, other: &str) -> bool {
             .iter()
             .flat_map(|a| second.iter().map(move |b| (a, b)))
     };
-    // Where two clauses agree, details elsewhere in the texts may differ.
+    // If two clauses agree, details elsewhere in the texts may differ.
     let agreed: BTreeSet<Axis> = pairs().flat_map(|(a, b)| agreed_axes(a, b)).collect();
     let same_attitude = agreed.contains(&Axis::Attitude);
     pairs().any(|(a, b)| {
@@ -120,7 +120,7 @@ fn negation_differs(a: &Clause, b: &Clause) -> bool {
     words.iter().any(differs) && has_common_topic(a, b)
 }
 
-/// Whether what stands left and right of a comparison is exchanged: "more good than harm", "more harm than good".
+/// Whether the two sides of a comparison are exchanged: "more good than harm", "more harm than good".
 fn is_exchanged(a: &Clause, b: &Clause) -> bool {
     let (Some((left, right)), Some((other_left, other_right))) = (&a.compared, &b.compared) else {
         return false;

@@ -120,7 +120,7 @@ impl Ranking {
         })
     }
 
-    /// What an invalid ranking does say: the first mention of an answer counts, answers that were not shown are dropped, and
+    /// The usable part of an invalid ranking: the first mention of an answer counts, answers that were not shown are dropped, and
     /// those left out are tied in the last place. `None` if it ranks none of the answers shown.
     pub fn normalised(reader: usize, shown: Vec<usize>, order: Vec<usize>) -> Option<Self> {
         let known = order.into_iter().filter(|answer| shown.contains(answer));

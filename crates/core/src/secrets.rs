@@ -331,7 +331,7 @@ fn has_digit_and_letter(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit()) && text.contains(|c: char| c.is_ascii_alphabetic())
 }
 
-/// What people write in place of a secret.
+/// Placeholders that people write instead of a secret.
 fn is_placeholder(text: &str) -> bool {
     const WORDS: [&str; 16] = [
         "example",

@@ -187,7 +187,7 @@ fn negatives() -> Vec<String> {
     all
 }
 
-/// The rules are measured on labelled texts: everything labelled is found, and nothing else.
+/// The rules are measured on labelled texts: everything labelled is found, and no other text.
 #[test]
 fn secrets_are_found_with_high_precision_and_recall() {
     let (positives, negatives) = (positives(), negatives());

@@ -130,7 +130,7 @@ const PASSES: [Pass; 13] = [
         |item| matches!(item.group, Group::Accepted | Group::Decision),
         Detail::Short,
     ),
-    // Claims that nobody has answered: the newest with their sources, rather than all without.
+    // Unanswered claims: the newest with their sources, rather than all without.
     (|item| item.group == Group::Open, Detail::Short),
     (|_| true, Detail::Full),
 ];

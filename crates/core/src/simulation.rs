@@ -15,7 +15,7 @@ pub use questions::{Pair, Question, World, ability, accuracy, correlation};
 pub use rounds::{Answer, Debater, LURE, RIGHT, Side, leading};
 pub use study::{MAX_SEATS, Panel, Row, Study};
 
-/// What the simulation gets wrong, to be shown with every result.
+/// Known errors of the simulation, shown with every result.
 pub const MISFIT: [&str; 3] = [
     "The blind vote reproduces published records within 0.02; differences below that mean nothing.",
     "Rounds are too calm: 8% of simulated rounds change the majority, 13% of recorded ones. In the recorded debates two more rounds gained \
@@ -23,7 +23,7 @@ pub const MISFIT: [&str; 3] = [
     "A debate that finds an argument no seat had before is not simulated; seats only adopt answers.",
 ];
 
-/// Where the parameters come from.
+/// The sources of the parameters.
 pub const SOURCES: [&str; 3] = [
     "Difficulty and shared wrong answers: MMLU-Pro answers of 29 models on 12,032 questions; seats of one model: LLMBar, 15 prompts of one model.",
     "Reactions to other seats: 908 seat-rounds in disagreement from 502 published debates of small models on 40 questions.",

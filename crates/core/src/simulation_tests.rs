@@ -131,7 +131,7 @@ fn b05_a_seat_reacts_by_the_rule() {
     let [_, lure, third, ..] = next(&[Some(1), Some(1), Some(1), Some(2)], &seat);
     near(lure, 1.0 - 0.4 / 3.0, 0.01);
     near(third, 0.4 / 3.0 * (0.8 + 0.2 / 3.0), 0.01);
-    // It differs: .18 a third answer, else the lead with the probability above.
+    // It differs: .18 a third answer, otherwise the lead with the probability above.
     let [right, lure, third, fourth, _] =
         next(&[Some(1), Some(0), Some(0), Some(0), Some(2)], &seat);
     let adopts = seat.adoption(0.75, Side::Lead);
@@ -144,7 +144,7 @@ fn b05_a_seat_reacts_by_the_rule() {
     let [_, lure, _, _, none] = next(&[None, Some(1), Some(1)], &seat);
     near(none, 0.67, 0.01);
     assert!((0.24..0.33).contains(&lure), "{lure}");
-    // Nobody else answered: nothing to react to.
+    // No other seat answered: nothing to react to.
     near(next(&[Some(2), None, None], &seat)[2], 1.0, 1e-9);
     near(next(&[None, None], &seat)[4], 0.67, 0.01);
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::citations::Reference;
 
 const SEATS: [&str; 3] = ["ada", "bo", "cy"];
 

@@ -114,7 +114,7 @@ impl Movement {
     }
 }
 
-/// What movement is worth: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise. Shrunk towards
+/// The worth of movement: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise. Shrunk towards
 /// 0 while little has resolved.
 pub fn efficiency(movements: &[Movement]) -> f64 {
     let gain: f64 = movements.iter().map(|movement| movement.gain).sum();
@@ -128,13 +128,13 @@ pub fn next_movement(last: f64) -> f64 {
     PERSISTENCE * last
 }
 
-/// What the user wants to be worth paying for.
+/// The conditions under which another round is worth paying for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Threshold {
     /// The lowest chance of a change for which another round is played.
     pub min_chance: f64,
-    /// What a right answer is worth, in the currency of the prices.
+    /// The worth of a right answer, in the currency of the prices.
     pub worth: Option<f64>,
 }
 
@@ -165,7 +165,7 @@ pub fn is_worth_playing(
 /// of 1,212 panels of three forecasters before and after they read each other (`priorb-source/delib-ai-wisdom`).
 const FIRST_MOVEMENT: f64 = 0.005;
 
-/// What the records of this installation say, by how united a panel was. The prior comes on top.
+/// Records of this installation, by how united a panel was. The prior is added to them.
 pub type Record = BTreeMap<Unity, Rounds>;
 
 /// The leading answers of the rounds of finished debates, one list for each debate: every round but the last has one after it that
@@ -219,7 +219,7 @@ impl Leading {
     }
 }
 
-/// What another round is expected to use.
+/// The expected usage of another round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RoundPrice {
     pub tokens: u64,
@@ -227,7 +227,7 @@ pub struct RoundPrice {
     pub cost: Option<f64>,
 }
 
-/// What another round would bring and cost, after a round (B-10).
+/// The expected gain and cost of another round (B-10).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundValue {
     #[serde(flatten)]
@@ -237,7 +237,7 @@ pub struct RoundValue {
     pub chance: Estimate,
     /// From 0 to 1: the chance of another answer; of a forecast, the expected useful movement of the probabilities.
     pub expected_change: f64,
-    /// What another round uses, as the last one did.
+    /// The tokens of another round: those of the last one.
     pub tokens: u64,
     /// In US dollars; `null` if a price is unknown.
     pub cost: Option<f64>,
@@ -281,7 +281,7 @@ pub fn of_movement(
     let unity = leading.unity()?;
     let chance = chance_of_change(unity, record.get(&unity).copied().unwrap_or_default());
     let next = last.map_or(FIRST_MOVEMENT, next_movement);
-    // Movement that is not known to be worth anything is no reason to pay for it.
+    // Movement of unknown worth does not justify its price.
     let useful = rounded(next.max(0.0).sqrt() * efficiency.clamp(0.0, 1.0));
     // Probabilities may move although all agree on what is likeliest.
     let threshold = Threshold {
@@ -314,7 +314,7 @@ fn valued(
     }
 }
 
-/// What movement is worth for a new panel: with several model families as much as it is, with copies of one model nothing. The same
+/// The worth of movement for a new panel: 1 with several model families, 0 with copies of one model, until there are records. The same
 /// record as [`FIRST_MOVEMENT`]: three families gained from reading each other, three copies of one model lost.
 pub fn efficiency_of(families: usize, movements: &[Movement]) -> f64 {
     let prior = if families > 1 { 1.0 } else { 0.0 };

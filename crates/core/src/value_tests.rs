@@ -157,7 +157,7 @@ fn b10_a_debate_stops_when_a_change_costs_more_than_it_is_worth() {
     assert_eq!((value.stops, value.cost_per_change), (false, None));
 }
 
-/// B-10: a unanimous panel stops whatever the price, but only if the user asked for it.
+/// B-10: a unanimous panel stops at any price, but only if the user asked for it.
 #[test]
 fn b10_a_unanimous_panel_stops() {
     let none = Record::new();

@@ -157,7 +157,7 @@ fn answering(round: u32, options: &[&str]) -> Figures {
     figures
 }
 
-/// M-17: whatever the votes and confidences say.
+/// M-17: with all votes and confidences.
 #[test]
 fn m17_contradicting_answers_are_no_consensus() {
     let (adopt, not) = ("adopt the plan", "not adopt the plan");

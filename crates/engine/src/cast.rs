@@ -156,7 +156,7 @@ impl Anchor {
         }
     }
 
-    /// What the perspective looks at first. Part of prompts.
+    /// The first concern of the perspective. Part of prompts.
     pub const fn view(self) -> &'static str {
         match self {
             Self::RiskAttentive => {

@@ -97,7 +97,7 @@ fn parser_errors_are_in_plain_words() {
     }
 }
 
-/// C-02: a name leads to a file of its folder, and nowhere else.
+/// C-02: a name leads to a file of its folder only.
 #[test]
 fn c02_a_name_cannot_lead_out_of_its_folder() {
     let folder = tempfile::tempdir().unwrap();

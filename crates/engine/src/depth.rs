@@ -1,4 +1,4 @@
-//! How thorough a debate is, in one word (B-13). What a depth means is decided by each protocol
+//! How thorough a debate is, in one word (B-13). The meaning of a depth is decided by each protocol
 //! ([`Protocol::at_depth`](crate::protocol::Protocol::at_depth)).
 
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What a debate will use (B-13), estimated before its first call and compared with the truth afterwards.
+//! The expected usage of a debate (B-13), estimated before its first call and compared with the truth afterwards.
 //!
 //! The estimate is sized by the first prompts that would really be sent: the protocol is played on a table whose models record
 //! the prompts and never answer. The estimate is a part of the setup; debates of earlier versions have none.

@@ -285,12 +285,12 @@ pub struct Setup {
     pub embedder: Option<String>,
     /// The version of the program that opened the debate.
     pub program: String,
-    /// What was replaced or left out before the debate began, such as a provider that could not be reached (C-18).
+    /// Replacements and omissions before the debate began, such as a provider that could not be reached (C-18).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
     #[serde(default, skip_serializing_if = "Depth::is_normal")]
     pub depth: Depth,
-    /// What it was expected to use (B-13). `None` in debates of earlier versions.
+    /// The estimate (B-13). `None` in debates of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// The debate that it follows up on (B-14).
@@ -363,7 +363,7 @@ pub struct FinishedStep {
     /// A copy of a step of an earlier generation whose request is the same again. Its usage is counted there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
-    /// What the call went without, such as a schema that the server does not accept (C-18).
+    /// Features that the call went without, such as a schema that the server does not accept (C-18).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }

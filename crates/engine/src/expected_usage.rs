@@ -11,7 +11,7 @@ use crate::depth::Depth;
 /// The journal key of the estimate.
 pub const KEY: &str = "estimate";
 
-/// What a debate is expected to use.
+/// The expected usage of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     pub depth: Depth,
@@ -52,7 +52,7 @@ impl Estimate {
         format!("{calls} calls, {tokens} tokens, {cost}, {seconds} s")
     }
 
-    /// Where the width of the ranges comes from.
+    /// The basis of the width of the ranges.
     pub fn basis(&self) -> String {
         match self.debates {
             0 => "too few earlier debates of this kind: from 0.4 to 2.5 times the usual course"

@@ -13,9 +13,9 @@ use crate::table::left_alone;
 pub struct StandIn {
     pub step: String,
     pub seat: String,
-    /// Who answered, `provider:model`.
+    /// The model that answered, `provider:model`.
     pub model: String,
-    /// Who was asked.
+    /// The model that was asked.
     pub instead_of: String,
     pub because: String,
 }
@@ -36,7 +36,7 @@ pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
     replaced.collect()
 }
 
-/// What was replaced or left out (C-18): before the debate began, and in its calls. Each notice once. Also which versions of the
+/// Replacements and omissions (C-18): before the debate began, and in its calls. Each notice once. Also which versions of the
 /// program cannot continue it.
 pub fn notices(entries: &[Entry]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();

@@ -1,6 +1,6 @@
 //! The page's form as data: the tasks that a newcomer chooses from, and the fields that a protocol adds.
 
-/// What a person wants from a debate: the first choice on the start page.
+/// The result that a person wants from a debate: the first choice on the start page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Task {
     /// An answer to a question, after others have challenged it.
@@ -49,7 +49,7 @@ pub struct FormField {
     pub placeholder: &'static str,
     /// The value of a form that was not filled in yet.
     pub initial: &'static str,
-    /// Whether the field stands next to the question instead of among the options.
+    /// Whether the field is next to the question instead of among the options.
     pub is_essential: bool,
     pub kind: FieldKind,
 }

@@ -78,7 +78,7 @@ pub fn current(entries: &[Entry]) -> Cow<'_, [Entry]> {
     Cow::Owned(kept)
 }
 
-/// What is left of an entry after the step at which a reopened debate starts again.
+/// The part of an entry that remains after the step at which a reopened debate starts again.
 fn superseded(entry: Entry) -> Option<Entry> {
     let call = match &entry.event {
         Event::RoundStarted { .. } => return None,

@@ -96,7 +96,7 @@ pub struct Role {
     pub identity: String,
     pub mission: String,
     pub persistence: String,
-    /// What being helpful means in this mode.
+    /// The meaning of being helpful in this mode.
     pub helpful: String,
 }
 

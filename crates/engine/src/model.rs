@@ -234,7 +234,7 @@ pub enum Delta {
     },
     /// A fallback model takes over: discard all text so far.
     Instead(Box<Instead>),
-    /// What the call went without, for the result (C-18).
+    /// Features that the call went without, for the result (C-18).
     Notice(String),
     Finish(Finish),
 }
@@ -374,7 +374,7 @@ impl ModelError {
     }
 }
 
-/// What the engine needs to know about a model before a call.
+/// The properties of a model that the engine needs before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// Input and output together; `None` if unknown.

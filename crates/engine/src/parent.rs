@@ -16,7 +16,7 @@ const HEADING_TOKENS: u64 = 150;
 const MIN_TOKENS: u64 = 10;
 /// Length of an earlier question of the thread, in characters.
 const MAX_EARLIER: usize = 160;
-/// The first question of a thread says what it is about, the newest ones where it stands.
+/// The first question of a thread says what it is about, the newest ones what its current state is.
 const FIRST: usize = 1;
 const NEWEST: usize = 3;
 
@@ -29,9 +29,9 @@ pub struct Parent {
     pub id: String,
     pub question: String,
     pub answer: String,
-    /// What the answer leaves open.
+    /// Points that the answer leaves open.
     pub open: Vec<String>,
-    /// Who disagreed with the answer, and why.
+    /// The seats that disagreed with the answer, and why.
     pub dissent: Vec<String>,
     /// The questions of the thread before the parent's, oldest first.
     pub earlier: Vec<String>,

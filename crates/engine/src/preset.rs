@@ -55,7 +55,7 @@ pub struct PresetBudget {
     pub max_seconds: Option<f64>,
 }
 
-/// What happens to a debate whose client disconnects before the answer.
+/// The policy for a debate whose client disconnects before the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnDisconnect {

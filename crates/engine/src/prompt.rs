@@ -443,7 +443,7 @@ impl Write for Attribute<'_> {
 /// Characters that read as `<`.
 const OPENING: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
 
-/// What the name of every tag around a quote begins with.
+/// The prefix of the name of every tag around a quote.
 const NAME: &str = "quote";
 
 fn push_escaped(safe: &mut String, text: &str) {

@@ -39,7 +39,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const TITLE: &'static str;
     /// The command that starts one, and its name wherever a debate is chosen like a model.
     const COMMAND: &'static str;
-    /// What a caller gets, in one sentence.
+    /// The result for the caller, in one sentence.
     const SUMMARY: &'static str;
     /// The cast of a request that names none.
     const CAST: &'static str;
@@ -48,7 +48,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
     const PHASE_NAMES_EVENTS: bool = true;
     const NEEDS: Needs = Needs::NONE;
-    /// Where the start page offers it.
+    /// The task under which the start page offers it.
     const TASK: Task = Task::Answer;
     /// The input that takes the texts of a request, as a list with `kind`, `name` and `text`, if they are what the debate is about.
     const PARTS: Option<&'static str> = None;
@@ -66,7 +66,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         None
     }
 
-    /// What a depth means for this protocol: sets what the caller has left open. [`Depth::Normal`] changes nothing.
+    /// Applies a depth: sets the fields that the caller has left open. [`Depth::Normal`] changes nothing.
     fn at_depth(input: Self::Input, depth: Depth) -> Self::Input;
 
     /// Checks a request and fills in defaults. Reports everything that is wrong with it at once.
@@ -134,7 +134,7 @@ pub struct BlindAnswers {
     pub field: &'static str,
 }
 
-/// What such a debate is about.
+/// The subject of such a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// A question, which is enough to start one.
@@ -191,7 +191,7 @@ pub struct Needs {
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
-    /// What earlier debates say about the value of another round.
+    /// Records of earlier debates about the value of another round.
     pub value: bool,
 }
 
@@ -343,7 +343,7 @@ impl<R: Send + 'static> Plan<R> {
     }
 }
 
-/// The use of an embedder in a debate. If none is available, the debate runs without it and the user is told.
+/// The use of an embedder in a debate. If none is available, the debate runs without it and the user is informed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbedderUse {
     None,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// M-03: people read what is wrong, not what the model was told to do.
+/// M-03: people read the fault, not the instruction to the model.
 #[test]
 fn m03_the_instruction_is_left_out() {
     for (remark, shown) in [
@@ -26,7 +26,7 @@ fn m03_the_instruction_is_left_out() {
     }
 }
 
-/// What was written for a model or a validator is not shown to people.
+/// Texts for a model or a validator are not shown to people.
 #[test]
 fn reasons_are_told_in_plain_words() {
     let reasons = [

@@ -17,7 +17,7 @@ pub use verdict::{
     VerdictConfidence, VerdictUsage,
 };
 
-/// What a debate has to show. A protocol folds its journal into a report at any moment, finished or not; the same journal
+/// The presentable content of a debate. A protocol folds its journal into a report at any moment, finished or not; the same journal
 /// always gives the same report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
@@ -45,7 +45,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Where a renderer with a side column puts a section.
+/// The placement of a section by renderers with a side column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -90,7 +90,7 @@ pub struct Gauge {
     pub threshold: Option<Threshold>,
     pub previous: Option<f64>,
     pub trend: Option<String>,
-    /// What the value means.
+    /// The meaning of the value.
     pub status: String,
     pub mark: Mark,
 }

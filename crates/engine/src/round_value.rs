@@ -20,7 +20,7 @@ pub fn of_note(key: &str, value: &serde_json::Value) -> Option<(u32, RoundValue)
     Some((round, RoundValue::deserialize(value).ok()?))
 }
 
-/// What finished debates of this installation say about another round.
+/// Records of finished debates of this installation about the value of another round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValueHistory {
     #[serde(default, skip_serializing_if = "Record::is_empty")]
@@ -33,7 +33,7 @@ pub struct ValueHistory {
 /// How a debate judges the value of another round. Stored with its rules, so that a replay decides the same.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValueRules {
-    /// What a change is worth to the user, in US dollars. Without it, the value is only shown.
+    /// The worth of a change to the user, in US dollars. Without it, the value is only shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_price: Option<f64>,
     #[serde(flatten)]

@@ -39,7 +39,7 @@ pub(crate) fn focus(setup: &Setup, round: u32) -> Option<String> {
     Some(focus.to_owned())
 }
 
-/// What a debate was given from earlier post-mortems (E-15).
+/// The knowledge from earlier post-mortems that a debate was given (E-15).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LearningInput<'a>(&'a Value);
 

@@ -79,7 +79,7 @@ pub(crate) fn with_plain_tags(text: &str) -> String {
     })
 }
 
-/// What a seat was told when its first reply was sent back. `requests` are its calls of one step, in order.
+/// The faults that the second request of a seat lists. `requests` are its calls of one step, in order.
 pub(crate) fn sent_back(requests: &[Request]) -> &str {
     assert!(requests.len() > 1, "no reply was sent back");
     &requests[1].messages.last().unwrap().text
@@ -174,7 +174,7 @@ pub(crate) async fn longest_chain(
     (started.elapsed() + Duration::from_millis(500)).as_secs()
 }
 
-/// What a protocol makes of a request at a depth.
+/// The plan of a protocol for a request at a depth.
 pub(crate) fn plan_at(
     protocol: &dyn AnyProtocol,
     depth: Depth,

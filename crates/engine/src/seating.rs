@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::event::{Entry, Seated, Setup};
 use crate::report::{Block, Section, Tone};
 
-/// What copies of one model are known to do. Measured on `priorb-source/delib-ai-wisdom`: the mean of three forecasts before and
+/// The known disadvantage of copies of one model. Measured on `priorb-source/delib-ai-wisdom`: the mean of three forecasts before and
 /// after the seats read each other.
 const ONE_FAMILY: &str = "Models of one family tend to make the same errors: on 202 resolved questions, three families gained from \
     reading each other (Brier score 0.164 to 0.154), three copies of one model did not (0.173 to 0.177)";

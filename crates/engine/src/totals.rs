@@ -42,7 +42,7 @@ impl Sum {
         self.latency_ms += spent.latency_ms;
         self.cost = match (self.cost, spent.cost) {
             (Some(sum), Some(cost)) => Some(sum + cost),
-            // A call that used nothing costs nothing, whatever the price.
+            // A call that used nothing costs nothing at any price.
             (sum, None) if spent.usage == Usage::default() => sum,
             _ => None,
         };

@@ -87,7 +87,7 @@ pub struct Round {
     pub turns: Vec<Turn>,
     /// Messages and decisions of people during the round.
     pub voices: Vec<Voice>,
-    /// What another round would bring and cost (B-10).
+    /// The expected gain and cost of another round (B-10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<RoundValue>,
 }

@@ -35,7 +35,7 @@ pub struct Artifact {
     /// Files that are downloaded and converted instead, if no source has the file itself.
     pub converted_from: &'static [File],
     pub origins: &'static [Origin],
-    /// What a user should know about its replies; continues a sentence that begins with its name.
+    /// A note for the user about its replies; continues a sentence that begins with its name.
     pub remark: Option<&'static str>,
 }
 
@@ -205,7 +205,7 @@ pub fn language_models(
     }
 }
 
-/// Where to look for a model file.
+/// The folders in which to look for a model file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locations {
     /// A model file of the user, used without verification.

@@ -23,7 +23,7 @@ use crate::store::Address;
 /// The file in the bench's folder that says what it belongs to.
 const MANIFEST: &str = "bench.json";
 
-/// What a bench may not change when it is continued.
+/// The settings that must stay the same when a bench is continued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Manifest {
     file: String,
@@ -251,7 +251,7 @@ impl Bench<'_> {
         self.wants(|arm| matches!(arm, Wanted::Long))
     }
 
-    /// What every question needs, without the samples of self-consistency.
+    /// The units of every question, without the samples of self-consistency.
     fn units(&self) -> Vec<Unit<'_>> {
         let mut units = Vec::new();
         for arm in self.wanted {
@@ -317,7 +317,7 @@ impl Bench<'_> {
         Ok(journals)
     }
 
-    /// Further samples: as many for every question as the dearest debate costs.
+    /// Further samples: as many for every question as the most expensive debate costs.
     fn samples(&self, debates: &[&DebateArm], journals: &Journals) -> Vec<(usize, Unit<'static>)> {
         let results = self.results(debates, journals);
         let plans = debates.iter().filter_map(|debate| results.plan(debate));

@@ -1,4 +1,4 @@
-//! The verdict of a debate as lines of a terminal: one screen, whatever the debate was.
+//! The verdict of a debate as lines of a terminal: one screen for every protocol.
 
 use anstyle::Style;
 use roundtable_engine::event::State;
@@ -23,7 +23,7 @@ const INDENT: &str = "  ";
 /// How much of the verdict the card has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail<'a> {
-    /// What fits on a screen.
+    /// The part that fits on a screen.
     Screen,
     /// The beginning of the answer, and every row in full.
     Rows,

@@ -17,7 +17,7 @@ use crate::render::{Roles, names_a_state};
 /// Lines of the ending that are shown below an answer.
 const MAX_ENDING: usize = 8;
 
-/// What changed, confidence and cost, for the end of a live debate: a few lines, so that the answer stays on the screen (P-11).
+/// Changes, confidence and cost, for the end of a live debate: a few lines, so that the answer stays on the screen (P-11).
 pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
     let StoredDebate {
         transcript, report, ..
@@ -147,7 +147,7 @@ pub(crate) enum Telling {
     Again,
 }
 
-/// Why there is no complete result. A failure is told with its reason only once.
+/// Why there is no complete result. A failure is reported with its reason only once.
 pub(crate) fn incomplete(stored: &StoredDebate, telling: Telling) -> Option<String> {
     let transcript = &stored.transcript;
     let state = match transcript.state {

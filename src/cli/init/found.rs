@@ -38,7 +38,7 @@ pub(super) struct Found {
     pub weights: Option<ModelName>,
     programs: Vec<&'static str>,
     cores: usize,
-    /// Available memory in bytes, if the system tells.
+    /// Available memory in bytes, if the system reports it.
     memory: Option<u64>,
 }
 
@@ -174,7 +174,7 @@ impl Found {
         }))
     }
 
-    /// What would be used without a choice. A provider with a key is not replaced by another one unless the user says so.
+    /// The models used without a choice. A provider with a key is not replaced by another one unless the user says so.
     pub(super) fn default(&self) -> Result<&TierModels, Failure> {
         let has_default = self.discovery.deliberate.is_some();
         let default = self.choices.first().filter(|_| has_default);

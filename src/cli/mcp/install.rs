@@ -31,7 +31,7 @@ pub(super) enum McpClient {
     Opencode,
 }
 
-/// What happens to the entry.
+/// The change to the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Install,

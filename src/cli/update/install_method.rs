@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// The name of the packages; `roundtable` is someone else's.
+/// The name of the packages; `roundtable` is taken by another project.
 const PACKAGE: &str = "roundtable-debate";
 /// The list of a Debian package's files.
 const DPKG_LIST: &str = "/var/lib/dpkg/info/roundtable-debate.list";

@@ -170,7 +170,7 @@ fn applies(rule: &ReplyRule, document: &Value) -> bool {
     rule.when.iter().all(holds)
 }
 
-/// The values at a JSON pointer in which `*` stands for every entry.
+/// The values at a JSON pointer in which `*` matches every entry.
 fn find<'d>(document: &'d Value, pointer: &str) -> Vec<&'d Value> {
     let mut found = vec![document];
     for step in pointer.split('/').skip(1) {

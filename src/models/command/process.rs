@@ -222,7 +222,7 @@ impl Group {
     }
 }
 
-/// Ends the program itself; processes that it started may go on.
+/// Ends the program itself; processes that it started may continue.
 #[cfg(not(unix))]
 struct Group;
 

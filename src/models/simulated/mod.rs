@@ -1,6 +1,6 @@
 //! Simulated seats (B-17): valid replies without a model, to try casts, budgets, stop rules and servers for nothing.
 //!
-//! A reply is a function of the request and the settings: the same debate with the same seed is the same. What a seat answers is
+//! A reply is a function of the request and the settings: the same debate with the same seed is the same. The answer of a seat is
 //! drawn by the model of [`roundtable_core::simulation`]; which option counts as right is drawn too, so it says nothing about the
 //! question. Every call says in a notice that it is simulated.
 

@@ -1,4 +1,4 @@
-//! What a simulated seat thinks: its answer, drawn from its accuracy and from the answers it has read.
+//! The opinion of a simulated seat: its answer, drawn from its accuracy and from the answers it has read.
 
 use roundtable_core::random::SplitMix64;
 use roundtable_core::simulation::{Answer, Debater, Question, World, ability, leading};

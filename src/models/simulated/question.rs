@@ -2,7 +2,7 @@
 
 use super::texts;
 
-/// What a prompt writes before the question.
+/// The lines of a prompt before the question.
 const MARKS: [&str; 3] = ["## Question\n\n", "## Question\n", "Question: "];
 
 /// More options than the letters of the alphabet are no options.

@@ -88,11 +88,11 @@ pub(super) struct Writer {
     pub(super) round: usize,
     pub(super) headings: Vec<String>,
     pub(super) must_object: bool,
-    /// What all seats draw alike for this question.
+    /// A random number that is the same for all seats of this question.
     pub(super) about: u64,
     /// Claims made so far.
     pub(super) claims: usize,
-    /// What the current item of a list is about.
+    /// The subject of the current item of a list.
     pub(super) item: String,
     /// An assigned stance, if there is one.
     pub(super) stance: String,

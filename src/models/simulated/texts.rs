@@ -29,7 +29,7 @@ pub(super) fn general_answers() -> &'static [String] {
     &phrases().answers
 }
 
-/// What a text is about.
+/// The subject of a text.
 pub(super) struct Subject<'a> {
     pub answer: &'a str,
     pub other: &'a str,

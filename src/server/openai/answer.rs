@@ -41,7 +41,7 @@ pub(super) struct TokenUsage {
     pub(super) cached: u64,
 }
 
-/// What a debate has to say beyond its answer.
+/// The result of a debate besides its answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "RoundtableExtension")]
 pub(in crate::server) struct Extension {
@@ -49,13 +49,13 @@ pub(in crate::server) struct Extension {
     #[schemars(with = "String", extend("format" = "uuid"))]
     pub(super) id: Uuid,
     state: State,
-    /// What is missing, if the debate is not complete.
+    /// The missing parts, if the debate is not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// In US dollars, of all calls; null if a price is unknown.
     cost_usd: Option<Money>,
     calls: u64,
-    /// What the answers have in common. This and the next four: null if the protocol does not tell.
+    /// Agreements of the answers. This and the next four: null if the protocol does not report it.
     consensus: Option<Value>,
     contradictions: Option<Value>,
     partial_coverage: Option<Value>,

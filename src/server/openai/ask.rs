@@ -1,4 +1,4 @@
-//! What a request asks for, whichever endpoint it came to.
+//! A request for a debate or a side job, independent of its endpoint.
 
 use axum::http::StatusCode;
 use jsonschema::Validator;

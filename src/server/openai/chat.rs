@@ -265,7 +265,7 @@ pub(in crate::server) struct ChatCompletion {
     usage: ChatUsage,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
-    /// What the debate has to say beyond its answer. Left out if none took place.
+    /// The result of the debate besides its answer. Left out if none took place.
     #[serde(skip_serializing_if = "Option::is_none")]
     roundtable: Option<answer::Extension>,
 }

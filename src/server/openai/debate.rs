@@ -45,7 +45,7 @@ impl Debate {
         self.scheduler.wait_for(self.id, MAX_WAIT).await;
     }
 
-    /// The debate goes its own way: it is over, or nobody waits for it.
+    /// The debate needs no further observation: it is over, or no request waits for it.
     pub(super) fn leave(&mut self) {
         self.stops = false;
     }

@@ -1,7 +1,7 @@
 //! An OpenAI-compatible API (B-03): a debate is a model.
 //!
 //! A request becomes the same `NewDebate` as one to `/api/v1/debates`, with the same checks, limits and owner. The last user
-//! message is the question, everything before it quoted context. What the seats say is sent as reasoning, the debate's answer as
+//! message is the question, everything before it quoted context. The words of the seats are sent as reasoning, the debate's answer as
 //! content. A client that disconnects stops the debate, unless its preset says otherwise.
 
 mod answer;

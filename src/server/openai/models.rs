@@ -25,7 +25,7 @@ pub(in crate::server) struct Model {
     /// Unix time. A debate as a model has no date of its own: always the same.
     created: u64,
     owned_by: &'static str,
-    /// What a caller gets.
+    /// The result for the caller.
     description: String,
 }
 

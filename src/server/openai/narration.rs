@@ -1,6 +1,6 @@
 //! A debate as readable text while it runs: one turn after the other, also if several seats speak at once.
 //!
-//! The first unfinished turn is told as it is written; the turns after it wait. The answer is not told: it is the content.
+//! The first unfinished turn is streamed as it is written; the turns after it wait. The answer is not streamed: it is the content.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,12 @@ pub(super) struct Narration {
     passages: VecDeque<Passage>,
 }
 
-/// A heading, or a turn with what of it has not been told yet.
+/// A heading, or a turn with its text that has not been streamed yet.
 #[derive(Debug)]
 struct Passage {
     step: Option<String>,
     untold: String,
-    /// Whether some of its own words were told.
+    /// Whether part of its text has been streamed.
     has_begun: bool,
     is_over: bool,
     is_answer: bool,

@@ -18,7 +18,7 @@ use super::ask::Ask;
 use super::stream::{self, Session, Wire};
 use super::{answer, catalog, debate, side_job};
 
-/// Who sends a request, and how.
+/// The sender of a request.
 pub(super) struct Sender {
     pub(super) caller: Caller,
     credential: Credential,

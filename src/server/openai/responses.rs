@@ -343,7 +343,7 @@ pub(in crate::server) struct ResponseObject {
     truncation: &'static str,
     usage: Option<ResponseUsage>,
     user: Option<String>,
-    /// What the debate has to say beyond its answer. Left out if none took place.
+    /// The result of the debate besides its answer. Left out if none took place.
     #[serde(skip_serializing_if = "Option::is_none")]
     roundtable: Option<answer::Extension>,
 }
@@ -386,7 +386,7 @@ impl From<TokenUsage> for ResponseUsage {
 
 struct ResponsesWire {
     sequence: u64,
-    /// Everything that was told of the debate.
+    /// All text that was streamed from the debate.
     reasoning: String,
     response: ResponseObject,
 }

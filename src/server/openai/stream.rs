@@ -151,7 +151,7 @@ impl<W: Wire> Session<W> {
                         out.send(self.wire.idle()).await?;
                         subscription.sent_at = Instant::now();
                     }
-                    // The answer tells that the debate continues.
+                    // The answer says that the debate continues.
                     None => return Ok(Ok(())),
                 },
             }

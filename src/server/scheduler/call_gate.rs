@@ -26,7 +26,7 @@ pub(super) struct CallGate {
 enum Stop {
     No,
     Requested,
-    /// It is being stopped, and cannot go on.
+    /// It is being stopped, and cannot continue.
     Final,
 }
 
@@ -51,7 +51,7 @@ impl CallGate {
         self.change(Stop::No, Stop::Requested);
     }
 
-    /// Withdraws the request to stop. Returns whether the debate goes on.
+    /// Withdraws the request to stop. Returns whether the debate continues.
     pub(super) fn withdraw_stop(&self) -> bool {
         self.change(Stop::Requested, Stop::No);
         *self.stop.borrow() == Stop::No

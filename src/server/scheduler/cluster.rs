@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to take no work after a debate has stopped without an end: the cause may stop the next one too.
 const BACKOFF: Duration = Duration::from_secs(2);
 
-/// Where the debates of a server run.
+/// The place where the debates of a server run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     Here,

@@ -45,9 +45,9 @@ enum Claim {
 pub(crate) struct Continuation {
     /// New limits of the debate.
     pub requested: Budget,
-    /// What the limits of the caller's token allow.
+    /// The limits of the caller's token.
     pub ceiling: Budget,
-    /// Who continues a paused debate.
+    /// The user who continues a paused debate.
     pub by: Option<String>,
 }
 

@@ -32,7 +32,7 @@ enum Stopped {
 /// Why a debate is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Occasion {
-    /// A client created or resumed it, and is told if it cannot be played.
+    /// A client created or resumed it, and gets an error if it cannot be played.
     Request,
     /// Another process ran it.
     Takeover,

@@ -75,7 +75,7 @@ impl Row {
     }
 }
 
-/// What the debates of a month have cost.
+/// The cost of the debates of a month.
 pub(crate) struct Month {
     pub name: String,
     pub debates: String,

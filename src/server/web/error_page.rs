@@ -7,7 +7,7 @@ use super::Frame;
 pub(crate) struct ErrorView {
     status: u16,
     title: &'static str,
-    /// What happened, why, and what to do.
+    /// The error, its reason, and the next step.
     detail: String,
     /// The request's id, to find it in the log.
     pub request: Option<String>,

@@ -1,4 +1,4 @@
-//! The start page: four tasks, one box and one button. Everything else has a default and stands under the options.
+//! The start page: four tasks, one box and one button. Everything else has a default and is under the options.
 
 use askama::Template;
 use roundtable_engine::depth::Depth;
@@ -20,7 +20,7 @@ pub(crate) struct FormOptions {
     pub recent: Vec<Row>,
 }
 
-/// What the form shows while a task is chosen.
+/// The part of the form that is shown while a task is chosen.
 pub(crate) struct TaskPanel {
     pub task: Task,
     pub ways: Vec<Way>,
@@ -67,7 +67,7 @@ pub(crate) struct ModelOption {
 
 pub(crate) struct HomeView {
     pub problems: Vec<String>,
-    /// What the debate of the form would use, if that was asked for.
+    /// The expected usage of the form's debate, if it was requested.
     pub estimate: Option<String>,
     form: StartForm,
     options: FormOptions,
@@ -121,7 +121,7 @@ impl TaskPanel {
         }
     }
 
-    /// What a text is decides how it is judged, so that choice is not an option among others.
+    /// The kind of text decides how it is judged, so that choice is not an option among others.
     fn has_essential_ways(&self) -> bool {
         self.task == Task::Judge && self.ways.len() > 1
     }

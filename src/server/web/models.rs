@@ -7,7 +7,7 @@ use super::Frame;
 pub(crate) struct ModelsView {
     pub problems: Vec<String>,
     pub test: Option<TestResult>,
-    /// What test calls have used.
+    /// The usage of test calls.
     pub test_account: Option<String>,
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,

@@ -1,4 +1,4 @@
-//! What came of a debate: the outcome of a forecast, events after a decision, and the post-mortem.
+//! The outcome of a debate: of a forecast, events after a decision, and the post-mortem.
 
 use askama::Template;
 use roundtable_core::bounded::Probability;

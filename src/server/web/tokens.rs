@@ -18,7 +18,7 @@ pub(crate) struct Row {
     /// `expires 2026-11-16 14:02 UTC`, or that it does not.
     pub expiry: String,
     pub last_use: String,
-    /// What can be changed, filled in.
+    /// The settings that can be changed, filled in.
     pub form: TokenForm,
 }
 

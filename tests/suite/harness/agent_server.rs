@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::good;
 
-/// What the agent sent.
+/// The request of the agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Heard {
     pub path: String,

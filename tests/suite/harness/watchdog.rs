@@ -1,4 +1,4 @@
-//! Watches whether a server stands still while it works on a request.
+//! Watches whether a server is blocked while it works on a request.
 //!
 //! It asks `/healthz` again and again and notes how long each answer takes. The machine may be busy with other things, so it asks a
 //! second, idle server at the same time: what both of them take longer is not the work of the first. And a wait that is caused by a
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A server that answers later than this stands still.
+/// A server that answers later than this is blocked.
 pub(crate) const LIMIT: Duration = Duration::from_millis(100);
 /// How often a request is repeated before a wait counts. On a busy machine several waits in a row can be by chance, so later attempts
 /// are further and further apart.

@@ -69,7 +69,7 @@ impl Input {
 /// The answer to an input, or why there is none.
 type Answered = std::io::Result<Reply>;
 
-/// What the inputs have done so far.
+/// The effects of the inputs so far.
 pub(super) struct Attack<'s> {
     serving: &'s Serving,
     watchdog: Watchdog,
@@ -101,7 +101,7 @@ impl<'s> Attack<'s> {
         self.judge(input, answered, wait)
     }
 
-    /// Sends an input for every case, several at a time. If the server stands still meanwhile, the batch is sent again one by one.
+    /// Sends an input for every case, several at a time. If the server is blocked meanwhile, the batch is sent again one by one.
     pub(super) fn send_all<C: Sync>(&mut self, cases: &[C], make: impl Fn(&C) -> Input + Sync) {
         let serving = self.serving;
         for batch in cases.chunks(BATCH) {

@@ -127,7 +127,7 @@ fn c20_no_debate_about_hostile_text_harms_the_server() {
     attack.end("debates");
 }
 
-/// A long source is indexed, and the long journal of its debate is read, beside the threads that answer others.
+/// A long source is indexed, and the long journal of its debate is read, outside the threads that answer other requests.
 #[test]
 fn c20_a_debate_with_a_long_source_holds_up_nobody() {
     let model = Server::start(|request, _| Answer::Reply(reply(request).to_string()));

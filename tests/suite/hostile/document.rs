@@ -19,7 +19,7 @@ impl Document {
         }
     }
 
-    /// The smallest value that fits, so that the hostile one beside it is looked at.
+    /// The smallest value that fits, so that the hostile one next to it is checked.
     fn sample(&self, schema: &Value) -> Value {
         let schema = self.resolve(schema);
         for key in ["anyOf", "oneOf"] {

@@ -13,7 +13,7 @@ use super::{home, idle};
 use crate::harness::watchdog::{LIMIT, Watchdog};
 use crate::harness::{Home, Server, Serving};
 
-/// The watchdog itself: a server that stands still is noticed, and one that only takes long for an answer is not.
+/// The watchdog itself: a blocked server is noticed, and one that only takes long for an answer is not.
 #[test]
 fn c20_the_watchdog_notices_a_server_that_stands_still() {
     let server = Server::good();
@@ -54,7 +54,7 @@ fn c20_connections_are_limited() {
         refused.json()["type"],
         "urn:roundtable:problem:too-many-connections"
     );
-    // Idle ones beyond those that are told so are closed at once.
+    // Further idle ones are closed at once, without a response.
     let idle: Vec<TcpStream> = (0..64)
         .map(|_| TcpStream::connect(&serving.address).unwrap())
         .collect();

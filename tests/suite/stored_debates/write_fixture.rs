@@ -67,7 +67,7 @@ impl Writer {
         }
         self.run(&home, &command).expect(0, &[]);
         self.name(&home, &format!("{}-complete", play.name()), "complete");
-        // What people add to a finished debate is in its journal too.
+        // Additions of people to a finished debate are in its journal too.
         let later: &[&[&str]] = match play {
             Play::Ask => &[&["rate", "last", "9", "--comment", "good"]],
             Play::Forecast => &[&["resolve", "last", "Yes", "--by", "The mayor"]],

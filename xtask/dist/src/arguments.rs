@@ -8,7 +8,7 @@ pub(crate) enum Task {
     Check { folder: PathBuf, version: String },
 }
 
-/// What the packages are made from.
+/// The source of the packages.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Release {
     /// The output folder; it already has the files that accompany the packages.

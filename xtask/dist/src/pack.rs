@@ -41,7 +41,7 @@ pub(crate) fn archive_name(version: &str, variant: &str) -> String {
     )
 }
 
-/// What every package contains in addition to the program.
+/// Files that every package contains in addition to the program.
 struct Texts {
     completions: Vec<Entry>,
     manual: Vec<Entry>,

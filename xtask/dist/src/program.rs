@@ -1,4 +1,4 @@
-//! What the built program says about itself: completions, manual pages, version.
+//! Texts that the built program prints about itself: completions, manual pages, version.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

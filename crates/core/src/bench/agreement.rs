@@ -118,7 +118,7 @@ impl Moves {
     }
 }
 
-/// What one round changed, for the panel's leading answer and for its seats.
+/// The effect of one round on the panel's leading answer and on its seats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RoundMoves {
     /// The round after which the answers were compared with those before it; from 2.
@@ -174,7 +174,7 @@ fn led(record: &Record, question: usize, round: usize) -> Option<u32> {
     crate::spread::mean(&all).map(|p| u32::from(p > 0.5))
 }
 
-/// What movement was worth: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.
+/// The worth of movement: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Movements {
     pub round: usize,

@@ -22,7 +22,7 @@ pub struct Question {
     pub domain: Option<String>,
 }
 
-/// What an answer used; `None` if that was not recorded.
+/// Tokens, cost and time of an answer; `None` if that was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub tokens: Option<f64>,
@@ -62,7 +62,7 @@ impl Spent {
     }
 }
 
-/// What an arm made of one question.
+/// The answer of an arm to one question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     /// 1 if right, 0 if wrong, a share if several answers tie.
@@ -83,7 +83,7 @@ pub struct Arm {
     pub outcomes: Vec<Option<Outcome>>,
 }
 
-/// What arms are compared by.
+/// The measure by which arms are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -110,7 +110,7 @@ impl Measure {
     }
 }
 
-/// What a right answer used.
+/// The usage per right answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PerRight {
     pub tokens: Option<f64>,
@@ -443,7 +443,7 @@ fn decide(comparison: &Comparison, measure: Measure) -> Decision {
     }
 }
 
-/// What may be concluded, in one sentence.
+/// The conclusion in one sentence.
 pub fn conclusion(comparisons: &[Comparison], baseline: &str, measure: Measure) -> String {
     let unit = |value: f64| match measure {
         Measure::Accuracy => format!("{:.1} points", 100.0 * value.abs()),

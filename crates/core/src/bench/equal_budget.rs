@@ -10,7 +10,7 @@ use crate::statistics::vote_of;
 /// Budgets that differ by more are not called equal.
 const MAX_DIFFERENCE: f64 = 0.05;
 
-/// What a token counts if prices are unknown.
+/// The weights of tokens if prices are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Weights {
     pub input: f64,

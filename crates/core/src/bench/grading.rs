@@ -127,7 +127,7 @@ fn choice(text: &str, options: usize) -> Option<usize> {
         })
 }
 
-/// What follows the last mark of an answer, up to the end of its line.
+/// The text after the last mark of an answer, up to the end of its line.
 fn marked(text: &str) -> Option<&str> {
     let lower = text.to_ascii_lowercase();
     let at = MARKS

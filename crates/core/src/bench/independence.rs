@@ -13,7 +13,7 @@ const MIN_QUESTIONS: usize = 5;
 /// Groups that the jackknife leaves out one at a time.
 const MAX_GROUPS: usize = 100;
 
-/// What is known of a panel before its first question.
+/// Prior knowledge of a panel, before its first question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shrinkage {
     pub prior: f64,

@@ -1,4 +1,4 @@
-//! What a bench computes (B-01): arms that answer the same questions are compared with intervals and paired tests.
+//! The statistics of a bench (B-01): arms that answer the same questions are compared with intervals and paired tests.
 //!
 //! [`Arm`]s come from recorded answers ([`Record`]) or from debates; [`compare`] does not know which.
 

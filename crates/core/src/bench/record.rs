@@ -27,7 +27,7 @@ pub struct Cell {
     pub spent: Spent,
 }
 
-/// What a tie in a vote is worth.
+/// The score of a tie in a vote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ties {
@@ -153,7 +153,7 @@ impl Record {
         first.is_some() && self.seats.iter().all(|seat| seat.family.as_ref() == first)
     }
 
-    /// What a single answer is worth.
+    /// The score of a single answer.
     fn judged(&self, question: usize, cell: &Cell) -> Outcome {
         let truth = self.truth[question];
         if self.is_forecast {
@@ -260,7 +260,7 @@ impl Record {
         usize::try_from((hash >> 32) % PARTS as u64).unwrap_or(0)
     }
 
-    /// What the seats used up to a round.
+    /// The usage of the seats up to a round.
     fn spent(&self, question: usize, round: usize) -> Spent {
         let seats = self.seats.len();
         let from = question * self.rounds * seats;

@@ -108,7 +108,7 @@ fn e19_a_reversed_answer_is_detected_despite_similar_wording() {
     assert!(changed_sides(&before, &negated));
 }
 
-/// E-21: a seat that blocks is in the minority, whatever its option.
+/// E-21: a seat that blocks is in the minority with any option.
 #[test]
 fn e21_the_majority_is_counted_from_answers_and_votes() {
     let all = [

@@ -85,7 +85,7 @@ fn f13_movement_is_the_probability_that_moved_between_outcomes() {
 }
 
 proptest! {
-    /// F-08: whatever is accepted sums to 1 within 1e-9, keeps its order, and survives JSON unchanged.
+    /// F-08: every accepted distribution sums to 1 within 1e-9, keeps its order, and survives JSON unchanged.
     #[test]
     fn f08_every_distribution_sums_to_one(values in prop::collection::vec(0.0..=1.0_f64, 1..50)) {
         if let Ok(distribution) = Distribution::normalised(&values) {

@@ -1,4 +1,4 @@
-//! What a [`LearnedPool`](super::LearnedPool) has learned, as it is stored with one forecast (B-09): whichever seats answer,
+//! The part of a [`LearnedPool`](super::LearnedPool) that is stored with one forecast (B-09): whichever seats answer,
 //! their pool is the same as that of the whole state.
 
 use std::collections::BTreeMap;

@@ -31,7 +31,7 @@ const FACTORS: [(f64, f64); 3] = [
 /// The share of the prior that returns with each outcome, so that a rule that was wrong for years can come back.
 const SHARE: f64 = 0.01;
 
-/// Who made a forecast.
+/// The author of a forecast.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// For example the model.
@@ -169,7 +169,7 @@ impl LearnedPool {
         self.questions
     }
 
-    /// What it says about a domain, to be stored with a forecast.
+    /// The effects within a domain, to be stored with a forecast.
     pub fn in_domain(&self, domain: Option<&str>) -> DomainPool {
         let domain = self.known_domain(domain);
         let agents = self.agents.iter().map(|(name, own)| {

@@ -1,4 +1,4 @@
-//! What the learned pool would have said about recorded questions, and how it compares with simple pools (B-09).
+//! The results that the learned pool would have had on recorded questions, compared with simple pools (B-09).
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ pub fn live(questions: &[Question]) -> Result<(Vec<PoolResult>, LearnedPool), Po
     Ok((results, pool))
 }
 
-/// What was learned from the questions that resolved before a moment.
+/// The pool as learned from the questions that resolved before a moment.
 ///
 /// # Errors
 /// [`PoolError`] for a question whose forecasts cannot be pooled.
@@ -110,12 +110,12 @@ pub fn learned(questions: &[Question], before: i64) -> Result<LearnedPool, PoolE
     Ok(pool)
 }
 
-/// What one outcome changed.
+/// The change by one outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearningStep {
     /// The index of the question.
     pub question: usize,
-    /// What the pool said before the outcome was known.
+    /// The pooled forecast before the outcome was known.
     pub said: Distribution,
     pub factor: Change,
     /// The skill of every seat that answered.

@@ -1,4 +1,4 @@
-//! What became of a piece of evidence (E-14).
+//! The outcome of a piece of evidence (E-14).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

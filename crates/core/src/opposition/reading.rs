@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lexicon::{Axis, Lexicon};
 
-/// What a clause says, by base forms of its words.
+/// The statement of a clause, by base forms of its words.
 #[derive(Debug, Default)]
 pub(super) struct Clause {
     /// Words that are on an axis.

@@ -72,7 +72,7 @@ pub const FORECASTERS: [Forecasters; 4] = [
     },
 ];
 
-/// What one panel of forecasters did. Brier scores are (p − outcome)²; lower is better.
+/// The results of one panel of forecasters. Brier scores are (p − outcome)²; lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ForecastRow {
     pub seats: usize,

@@ -19,7 +19,7 @@ pub(super) fn expected(deviation: f64, f: impl Fn(f64) -> f64) -> f64 {
     terms.sum()
 }
 
-/// Where an increasing function reaches `target`, between `low` and `high`.
+/// The point at which an increasing function reaches `target`, between `low` and `high`.
 pub(super) fn solve(target: f64, low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (low, high);
     for _ in 0..60 {

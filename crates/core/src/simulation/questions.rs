@@ -3,7 +3,7 @@
 use super::quadrature::{expected, logistic, solve};
 use crate::random::SplitMix64;
 
-/// What questions are like, and how much the seats have in common.
+/// The distribution of questions, and the correlation of the seats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct World {
     /// Answers to choose from, at least two.
@@ -70,7 +70,7 @@ impl World {
     }
 }
 
-/// The part of a deviation that remains beside another.
+/// The part of a deviation that remains next to another.
 fn rest(total: f64, part: f64) -> f64 {
     (total * total - part * part).max(0.0).sqrt()
 }

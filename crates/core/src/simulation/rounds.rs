@@ -15,7 +15,7 @@ pub const LURE: u8 = 1;
 
 /// The pull of the share of the others that give an answer: 1.84 [1.29, 2.63].
 const CONFORMITY: f64 = 1.84;
-/// What keeps a seat at its own answer: 0.95 [0.59, 1.36]; 0.08 to 2.18 by model.
+/// The weight of a seat's own answer: 0.95 [0.59, 1.36]; 0.08 to 2.18 by model.
 const STUBBORNNESS: f64 = 0.95;
 /// The pull of the truth: .63 [.05, 1.20] and .60 [.06, 1.18].
 const LEAD_IS_RIGHT: f64 = 0.63;
@@ -152,7 +152,7 @@ pub fn leading(answers: &[Answer]) -> Answer {
     Others::of(answers, answers.len()).lead
 }
 
-/// What a seat sees: the answers of all others.
+/// The answers that a seat reads: those of all others.
 struct Others<'a> {
     answers: &'a [Answer],
     seat: usize,

@@ -1,4 +1,4 @@
-//! What seats, model families and rounds bring: the same simulated questions for every panel (B-17).
+//! The effect of seats, model families and rounds: the same simulated questions for every panel (B-17).
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Panel {
     }
 }
 
-/// What is simulated.
+/// The settings of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
     pub world: World,
@@ -55,7 +55,7 @@ pub struct Study {
     pub prices: Vec<Price>,
 }
 
-/// What one panel did.
+/// The results of one panel.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     #[serde(flatten)]

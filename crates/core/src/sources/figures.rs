@@ -1,7 +1,7 @@
 //! Numbers in running text: `1,200`, `1.2 million`, `12%`, `$3.5bn`, `2024`. Two are compared only if they are of the same kind,
 //! with the precision of the less precise one.
 
-/// What a number measures, as far as its notation shows.
+/// The quantity that a number measures, as far as its notation shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Percent,

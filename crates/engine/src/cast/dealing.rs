@@ -118,7 +118,7 @@ pub fn is_meant(wish: &str, model: &str, family: &str) -> bool {
 /// Gives every place that is not taken a model. Candidates are in order of preference; the first one of a tier sets the price
 /// class.
 ///
-/// Pinned seats come first, then those that judge nobody, then those that judge. Each gets the family with the fewest seats among
+/// Pinned seats come first, then those that judge no other seat, then those that judge. Each gets the family with the fewest seats among
 /// those that it judges, then the fewest seats in all. Within a family, the models of its first line take turns.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What a cast wants of the models in its seats, and who judges whom.
+//! A cast's wishes for the models of its seats, and which seats judge which.
 
 use serde::{Deserialize, Serialize};
 

@@ -50,7 +50,7 @@ const fn title(group: Group) -> &'static str {
     }
 }
 
-/// What the rendering depends on besides the state.
+/// The parameters of the rendering besides the state.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     pub visibility: Visibility,

@@ -41,7 +41,7 @@ impl Limits {
         total: (1300, 1500),
     };
 
-    /// What the state keeps in any case; it keeps its target as long as the prompt is within its hard limit.
+    /// The room that is reserved for the state; it keeps its target as long as the prompt is within its hard limit.
     const fn least_state(&self) -> u64 {
         self.state.1 / 3
     }

@@ -6,8 +6,10 @@
 //! 4. A critic reviews the judgement; an orchestrator answers the critic and writes the result.
 
 mod council_state;
+mod disagreements;
 mod findings;
 mod input;
+mod judge_results;
 mod outline;
 mod package;
 mod prompt_context;
@@ -42,9 +44,10 @@ use council_state::{
     CouncilState, CouncilTurn, JudgeState, faults_of_evaluation, faults_of_narrative,
     faults_of_revision,
 };
+use disagreements::disagreements;
 use findings::resolve_findings;
 use scorecard::{faults_of_changes, finals, scorecard};
-use verdict::{Ending, disagreements};
+use verdict::Ending;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -374,7 +377,7 @@ async fn criticise(
                 .map(|disagreement| disagreement.id.clone())
                 .collect(),
         )
-        .check(|reply: &Critique| verdict::faults_of_critique(reply, &severe))
+        .check(|reply: &Critique| findings::faults_of_critique(reply, &severe))
         .send()
         .await
 }

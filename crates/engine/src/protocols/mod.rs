@@ -86,7 +86,7 @@ pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>,
     play_unless(table, protocol, || false).await
 }
 
-/// Like [`play`]; `is_interrupted` tells an interruption, such as Ctrl-C, from a person's decision to end the debate.
+/// Like [`play`]; `is_interrupted` distinguishes an interruption, such as Ctrl-C, from a person's decision to end the debate.
 pub async fn play_unless(
     table: &Table,
     protocol: &dyn AnyProtocol,

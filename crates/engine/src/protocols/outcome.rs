@@ -78,7 +78,7 @@ pub(super) fn unmarked(answer: &str) -> &str {
     text.unwrap_or(answer)
 }
 
-/// Who was absent and when: `the skeptic was absent in rounds 1 and 2; the judge was absent (score)`.
+/// The absent seats with their rounds: `the skeptic was absent in rounds 1 and 2; the judge was absent (score)`.
 pub(super) fn absences(missing: &[Missing]) -> String {
     let mut seats: Vec<&str> = Vec::new();
     for step in missing {

@@ -8,7 +8,7 @@ fn missing() -> Missing {
     }
 }
 
-/// C-06: a debate with missing steps is not complete; one that a budget limit ended is partial, whatever it has.
+/// C-06: a debate with missing steps is not complete; one that a budget limit ended is partial in any case.
 #[test]
 fn c06_state_and_reason_follow_from_answer_limit_and_missing_steps() {
     let absent = [missing(), missing()];

@@ -135,7 +135,7 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     Ok(Ending::Concluded)
 }
 
-/// The value of comparing the blind answers (B-10). What that costs is taken to be what the answers did.
+/// The value of comparing the blind answers (B-10). Its cost is taken to be that of the answers.
 async fn measure_value(
     table: &Table,
     rules: &Rules,
@@ -174,7 +174,7 @@ async fn answer(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
     halted
 }
 
-/// Round 2: every seat that answered ranks the others' answers, in an order of its own. Nobody ranks its own answer.
+/// Round 2: every seat that answered ranks the others' answers, in an order of its own. No seat ranks its own answer.
 async fn rank(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
     let question = &table.setup().question;
     let readers = state.readers();

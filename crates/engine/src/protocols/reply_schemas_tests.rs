@@ -1,4 +1,4 @@
-//! What is sent to models contains no requirement numbers of ours.
+//! Checks that requests to models contain no requirement numbers of ours.
 
 use std::path::{Path, PathBuf};
 

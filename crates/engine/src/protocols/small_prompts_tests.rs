@@ -62,7 +62,7 @@ fn longest(question: &str, round: u32) -> Values {
     })))
 }
 
-/// The same for the prompts of a forecast, whose `context` is something else.
+/// The same for the prompts of a forecast, whose `context` has another meaning.
 fn longest_forecast(question: &str, round: u32) -> Values {
     let words = |characters: usize| "longish ".repeat(characters / 8);
     let closing = |role: &str| json!({ "by": role, "text": words(730) });

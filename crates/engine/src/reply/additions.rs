@@ -1,4 +1,4 @@
-//! What a reply contains that its author has not said. A model that puts a seat's words into the schema must add nothing (C-05).
+//! The parts of a reply that its author has not said. A model that puts a seat's words into the schema must add nothing (C-05).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a reply, in plain words for the model and for people, and what can be mended without asking again.
+//! The faults of a reply, in plain words for the model and for people, and which of them can be repaired without another call.
 
 use std::fmt::Write;
 

@@ -17,9 +17,9 @@ const MAX_WORDS: u64 = 80;
 /// A letter of any script; a letter or a digit.
 const LETTER: &str = r"[^\x00-@\[-`{-\x7f]";
 const LETTER_OR_DIGIT: &str = r"[^\x00-/:-@\[-`{-\x7f]";
-/// What ends a sentence, in Latin, Chinese, Japanese, Hindi, Arabic and Urdu.
+/// Characters that end a sentence, in Latin, Chinese, Japanese, Hindi, Arabic and Urdu.
 const ENDS: &str = ".!?。！？।؟۔";
-/// What does not occur in prose, for a class of characters.
+/// Characters that do not occur in prose, for a character class.
 const CODE: &str = r#""\\{}<>|\[\]\x00-\x1f\x7f"#;
 
 /// The rest of a sentence after its first letter. A point in a number ends no sentence.

@@ -41,11 +41,11 @@ pub struct Verdict {
     /// The number of rounds that were started.
     pub rounds: u32,
     pub usage: VerdictUsage,
-    /// What the user can do now, the most useful first.
+    /// Possible next actions of the user, the most useful first.
     pub actions: Vec<NextAction>,
 }
 
-/// What really happened to the answer, in words and with a tone.
+/// How the answer was challenged, in words and with a tone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Badge {
     pub kind: BadgeKind,
@@ -286,7 +286,7 @@ impl Verdict {
         is_over && self.answer.as_ref().is_some_and(|answer| !answer.is_draft)
     }
 
-    /// Whether nobody has tried to refute the answer: it must not look like one that survived.
+    /// Whether no seat has tried to refute the answer: it must not look like one that survived.
     pub fn is_unchallenged(&self) -> bool {
         self.answer.is_some() && self.badge.kind == BadgeKind::NotChallenged
     }

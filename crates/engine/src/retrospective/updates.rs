@@ -11,7 +11,7 @@ use roundtable_core::learning::{
 use roundtable_core::wording::normal;
 use serde::Serialize;
 
-/// What one entry of the learning audit changed: weights, calibration, questions and skills.
+/// The changes by one entry of the learning audit: weights, calibration, questions and skills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearningUpdates {
     pub project: String,

@@ -4,26 +4,28 @@
 //! An answered call that another call of the step follows is journaled first, as a note: a killed debate does not repeat it
 //! (C-08).
 
-use futures::StreamExt;
+mod attempt;
+mod sent_back;
+mod tool_calls;
+
 use roundtable_core::usage::{Money, Price, Usage};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::journaling::{corrupt, note_event};
+use super::journaling::corrupt;
 use super::parroting::Told;
 use super::reply_type::{Judged, ReplyType};
 use super::rescue::Rescued;
 use super::step::{Question, deadline};
 use super::{Halt, SeatModel};
-use crate::event::{Event, Spent};
+use crate::event::Spent;
 use crate::model::{
-    Delta, Fallback, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker,
-    ToolCall,
+    Fallback, Finish, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
 };
-use crate::reply::{MainText, ReplyError};
-use crate::safety::{Release, release, withhold_text};
-use crate::tokens;
-use crate::tools::{Exchange, Session, Toolbox};
+use crate::reply::ReplyError;
+use crate::safety::withhold_text;
+use sent_back::SECOND;
+pub(super) use sent_back::SENT_BACK;
 
 /// Why a step failed, and the model's text if there was any.
 #[derive(Debug)]
@@ -35,11 +37,6 @@ pub(super) struct Failure {
 /// How often a truncated call is retried, each time with twice the token limit. Bounded because a model that never stops would
 /// otherwise cost many times a normal reply.
 const MAX_TRUNCATION_RETRIES: u32 = 2;
-
-/// Keys of the notes on replies that were sent back, after the step's name.
-pub(super) const SENT_BACK: &str = "sent-back";
-const SECOND: &str = "sent-back-2";
-
 /// State of the calls of one step.
 pub(super) struct Calls<'a> {
     pub(super) question: &'a Question<'a>,
@@ -50,7 +47,7 @@ pub(super) struct Calls<'a> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
-    /// What a small model must not repeat.
+    /// Texts that a small model must not repeat.
     pub(super) told: Option<Told>,
     /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
@@ -58,7 +55,7 @@ pub(super) struct Calls<'a> {
     pub(super) rescued: Option<Rescued>,
     /// The fallback model, if one answered.
     pub(super) fallback: Option<Fallback>,
-    /// What the calls went without.
+    /// Features that the calls went without.
     pub(super) notices: Vec<String>,
     /// The main text so far.
     pub(super) main: String,
@@ -98,19 +95,6 @@ pub(super) struct Said {
     /// Usage of its call.
     pub(super) spent: Spent,
     /// The fallback model that answered it, with its share of the usage.
-    fallback: Option<Fallback>,
-}
-
-/// A reply that was sent back, as a note of the journal.
-#[derive(Serialize, Deserialize)]
-struct SentBack {
-    /// Hash of the step's request.
-    request: String,
-    said: String,
-    finish: Finish,
-    faults: Vec<String>,
-    spent: Spent,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     fallback: Option<Fallback>,
 }
 
@@ -214,140 +198,10 @@ impl Calls<'_> {
         }
     }
 
-    /// Journals an answered call before another one follows it, unless this is a replay. The reply is kept as it is journaled,
-    /// without withheld texts, so that a replay sends the same request.
-    async fn note_sent_back(
-        &self,
-        key: &str,
-        said: &mut Said,
-        faults: &[String],
-    ) -> Result<(), Halt> {
-        let table = self.question.table;
-        let key = format!("{}/{key}", self.step);
-        said.text = withhold_text(&said.text);
-        if table.replay.note(&key).is_some() {
-            return Ok(());
-        }
-        let now = table.deps.clock.now();
-        let sent_back = SentBack {
-            request: self.hash.to_owned(),
-            said: said.text.clone(),
-            finish: said.finish,
-            faults: faults.iter().map(|fault| withhold_text(fault)).collect(),
-            spent: said.spent,
-            fallback: said.fallback.clone(),
-        };
-        Ok(table.record(note_event(&key, &sent_back, now)?).await?)
-    }
-
-    /// The journaled reply of an interrupted run.
-    fn recall_sent_back(&mut self, key: &str) -> Result<Option<Said>, Halt> {
-        let key = format!("{}/{key}", self.step);
-        let Some(value) = self.question.table.replay.note(&key) else {
-            return Ok(None);
-        };
-        let noted: SentBack = parse(&key, value)?;
-        if noted.request != self.hash {
-            return Err(self.drift());
-        }
-        self.add(&noted.spent);
-        self.add_fallback(noted.fallback);
-        Ok(Some(Said {
-            text: noted.said,
-            calls: Vec::new(),
-            finish: noted.finish,
-            spent: noted.spent,
-            fallback: None,
-        }))
-    }
-
     fn drift(&self) -> Halt {
         Halt::Drift {
             step: self.step.to_owned(),
         }
-    }
-
-    /// Calls the model until it replies. Its tool calls are answered and journaled; exchanges in the journal are replayed
-    /// (C-08).
-    async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
-        let Some(toolbox) = self.question.toolbox.clone() else {
-            return match self.recall_sent_back(SENT_BACK)? {
-                Some(said) => Ok(Ok(said)),
-                None => self.call(request).await,
-            };
-        };
-        let mut session = Session::default();
-        for number in 1.. {
-            let key = format!("{}/tools-{number}", self.step);
-            let exchange = if let Some(value) = self.question.table.replay.note(&key) {
-                self.recall(&key, value)?
-            } else if let Some(said) = self.recall_sent_back(SENT_BACK)? {
-                return Ok(Ok(said));
-            } else {
-                match self.use_tools(&key, request, &toolbox, &session).await? {
-                    Used::Tools(exchange) => exchange,
-                    Used::None(reply) => return Ok(reply),
-                }
-            };
-            session.add(&exchange);
-            request.messages.extend(exchange.messages());
-            let used = self.total();
-            // With the budget spent, the model has to reply with what it has.
-            let is_closed =
-                session.is_over() || !self.question.table.budget_tracker.has_left(&used);
-            if let Some(tools) = request.tools.as_mut().filter(|_| is_closed) {
-                tools.offer = Offer::Closed;
-            }
-        }
-        Ok(Err(ModelError::Interrupted {
-            detail: "it called tools without end".into(),
-        }))
-    }
-
-    /// One call of the model. Its tool calls are answered and journaled in one entry before the next call.
-    async fn use_tools(
-        &mut self,
-        key: &str,
-        request: &Request,
-        toolbox: &Toolbox,
-        session: &Session,
-    ) -> Result<Used, Halt> {
-        let table = self.question.table;
-        let started_at = table.deps.clock.now();
-        let said = match self.call(request).await? {
-            Ok(said) => said,
-            Err(error) => return Ok(Used::None(Err(error))),
-        };
-        let may_use_tools = request
-            .tools
-            .as_ref()
-            .is_some_and(|tools| tools.offer == Offer::Open);
-        if said.calls.is_empty() || !may_use_tools {
-            return Ok(Used::None(Ok(said)));
-        }
-        self.spent.tool_turns += 1;
-        let spent = Spent {
-            tool_turns: 1,
-            ..said.spent
-        };
-        let text = withhold_text(&said.text);
-        let mut exchange = session.answer(toolbox, self.hash, text, said.calls, spent);
-        exchange.fallback = said.fallback;
-        let note = note_event(key, &exchange, started_at)?;
-        self.restart("it uses tools");
-        table.record(note).await?;
-        Ok(Used::Tools(exchange))
-    }
-
-    fn recall(&mut self, key: &str, value: &Value) -> Result<Exchange, Halt> {
-        let exchange: Exchange = parse(key, value)?;
-        if exchange.request != self.hash {
-            return Err(self.drift());
-        }
-        let spent = exchange.spent;
-        self.add(&spent);
-        self.add_fallback(exchange.fallback.clone());
-        Ok(exchange)
     }
 
     fn add(&mut self, spent: &Spent) {
@@ -516,148 +370,6 @@ impl Calls<'_> {
         request.seed = request.seed.wrapping_add(1);
         request
     }
-
-    /// Folds the model's stream, which includes its own retries, into one reply. Usage counts even if the attempt fails.
-    async fn attempt(&mut self, request: &Request) -> Result<Said, ModelError> {
-        let mut deltas = self.seat_model.model.stream(request.clone());
-        let mut main = MainText::new(self.reply_type.main_field());
-        let mut text = String::new();
-        let mut calls = Vec::new();
-        let mut usage = Usage::default();
-        // Every call tries the seat's own model first; a fallback's usage in earlier calls stays counted.
-        let mut fallback_usage = self
-            .fallback
-            .as_ref()
-            .map_or_else(Usage::default, |fallback| fallback.used);
-        let mut usage_before = Usage::default();
-        let mut instead = None;
-        let result = loop {
-            match deltas.next().await {
-                Some(Ok(Delta::Text(piece))) => {
-                    self.stream(&main.feed(&piece));
-                    text.push_str(&piece);
-                }
-                Some(Ok(Delta::Reasoning(_))) => {}
-                Some(Ok(Delta::Call(call))) => calls.push(call),
-                Some(Ok(Delta::Usage(used))) => usage += used,
-                Some(Ok(Delta::Restart { reason, wait })) => {
-                    self.spent.retries += 1;
-                    text.clear();
-                    calls.clear();
-                    main = MainText::new(self.reply_type.main_field());
-                    self.restart(&announced_retry(&reason, wait));
-                    if !self.question.table.may_retry() {
-                        break Err(ModelError::Interrupted {
-                            detail: format!("{reason}; the debate has used up its retries"),
-                        });
-                    }
-                }
-                Some(Ok(Delta::Instead(fallback))) => {
-                    if let Some(error) = self.unpriced(&fallback) {
-                        break Err(error);
-                    }
-                    self.spent.retries += 1;
-                    text.clear();
-                    calls.clear();
-                    main = MainText::new(self.reply_type.main_field());
-                    self.restart(&format!(
-                        "{}; {} answers instead",
-                        fallback.because, fallback.model
-                    ));
-                    usage_before = usage;
-                    instead = Some(*fallback);
-                }
-                Some(Ok(Delta::Notice(notice))) => {
-                    if !self.notices.contains(&notice) {
-                        self.notices.push(notice);
-                    }
-                }
-                Some(Ok(Delta::Finish(finish))) => break Ok(finish),
-                Some(Err(error)) => break Err(error),
-                None => {
-                    break Err(ModelError::Interrupted {
-                        detail: "it ended without saying so".into(),
-                    });
-                }
-            }
-        };
-        if usage == Usage::default() && !(text.is_empty() && calls.is_empty()) {
-            self.spent.estimated = true;
-            usage = Usage {
-                input: request.texts().map(tokens::count).sum(),
-                output: tokens::count(&text)
-                    + calls
-                        .iter()
-                        .map(|call| tokens::count(&call.arguments))
-                        .sum::<u64>(),
-                cached: 0,
-            };
-        }
-        self.spent.usage += usage;
-        if let Some(instead) = instead {
-            fallback_usage += Usage {
-                input: usage.input.saturating_sub(usage_before.input),
-                output: usage.output.saturating_sub(usage_before.output),
-                cached: usage.cached.saturating_sub(usage_before.cached),
-            };
-            self.fallback = Some(Fallback {
-                instead,
-                used: fallback_usage,
-            });
-        }
-        result.map(|finish| Said {
-            text,
-            calls,
-            finish,
-            spent: Spent::default(),
-            fallback: None,
-        })
-    }
-
-    /// The error if a cost limit rules the fallback out. Its stream is then dropped before its first request.
-    fn unpriced(&self, fallback: &Instead) -> Option<ModelError> {
-        let tracker = &self.question.table.budget_tracker;
-        let is_ruled_out = tracker.rules_out(fallback.price.as_ref());
-        is_ruled_out.then(|| ModelError::Unpriced {
-            detail: format!(
-                "{}; the price of the fallback {} is unknown",
-                fallback.because, fallback.model
-            ),
-        })
-    }
-
-    /// Announces as much of the text as the safety monitor releases; the rest is held back until it is decided.
-    fn stream(&mut self, piece: &str) {
-        if piece.is_empty() {
-            return;
-        }
-        self.main.push_str(piece);
-        let offset = self.announced.len();
-        if let Release::UpTo(end) = release(&self.main, offset)
-            && end > offset
-        {
-            let released = self.main[offset..end].to_owned();
-            self.announced.push_str(&released);
-            self.question.announce_chunk(self.step, offset, released);
-        }
-    }
-
-    pub(super) fn restart(&mut self, reason: &str) {
-        self.main.clear();
-        self.announced.clear();
-        self.question.table.announce(Event::StepRestarted {
-            step: self.step.to_owned(),
-            reason: withhold_text(reason),
-        });
-    }
-}
-
-/// `retrying in 3 s: cannot reach the server`
-fn announced_retry(reason: &str, wait: std::time::Duration) -> String {
-    match (wait.as_millis() + 500) / 1000 {
-        0 => reason.to_owned(),
-        seconds => format!("retrying in {seconds} s: {reason}"),
-    }
 }
 
 /// The same request for another reply. A model that repeats what it reads would repeat its own reply and its faults too.
@@ -672,13 +384,6 @@ fn resampled(request: Request) -> Request {
 
 fn parse<N: for<'de> Deserialize<'de>>(key: &str, value: &Value) -> Result<N, Halt> {
     N::deserialize(value).map_err(|error| corrupt(key, &error).into())
-}
-
-/// Outcome of a call with tools.
-enum Used {
-    Tools(Exchange),
-    /// The model replied, or the call failed.
-    None(Result<Said, ModelError>),
 }
 
 fn reply_failure(error: &ReplyError, said: &Said) -> Failure {

@@ -14,7 +14,7 @@ use super::{Halt, Table, keyed, next_generation};
 use crate::event::{Decision, End, Entry, Event, Millis, Query, Setup, Words};
 use crate::journal::{Journal, JournalError};
 
-/// What a person has said, and whether they asked for a pause.
+/// The statements of a person, and whether they asked for a pause.
 #[derive(Debug, Default)]
 pub(super) struct Person {
     said: tokio::sync::Mutex<Vec<Words>>,

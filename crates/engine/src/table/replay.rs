@@ -68,7 +68,7 @@ impl Replay {
                     for step in after_last_success.drain(..) {
                         replay.failed.remove(&step);
                     }
-                    // A step that is retried begins anew, without the replies that made it fail.
+                    // A step that is retried starts from the beginning, without the replies that made it fail.
                     for step in &failed_once {
                         if !replay.failed.contains_key(*step) {
                             let sent_back = format!("{step}/{SENT_BACK}");

@@ -30,7 +30,7 @@ pub(super) struct Judged {
     pub(super) is_parroted: bool,
 }
 
-/// What the calls of a step need to know about the type of its reply.
+/// The operations on a reply type that the calls of a step need.
 pub(super) trait ReplyType: Send + Sync {
     /// The field that is streamed to listeners.
     fn main_field(&self) -> &'static str;
@@ -42,7 +42,7 @@ pub(super) trait ReplyType: Send + Sync {
     /// Whether the token limit ended a reply before it was usable.
     fn is_cut_off(&self, said: &Said, sent: &RawJson) -> bool;
 
-    /// What a reply contains that the seat has not said.
+    /// The parts of a reply that the seat has not said.
     fn additions(&self, text: &str, said: &[String]) -> Vec<String>;
 }
 

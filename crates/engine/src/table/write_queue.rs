@@ -93,7 +93,7 @@ impl Waiter {
 pub(super) enum Durability {
     /// After the entry is in the journal.
     Written,
-    /// If no step is in flight, as soon as the append has started: whatever comes next flushes before it acts.
+    /// If no step is in flight, as soon as the append has started: the next action flushes before it acts.
     Queued,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Hashing gigabytes at every start would be slow, so a verified file gets a record next to it (`FILE.sha256`) with its
 //! checksum, size and modification time. The file is hashed again only if size or time changed. This protects against
-//! corruption and accidental replacement, not against someone who can write to the cache folder.
+//! corruption and accidental replacement, not against a user who can write to the cache folder.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -23,7 +23,7 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(8),
 ];
 
-/// Where and how to download, from the environment variables of Hugging Face's own tools.
+/// The sources of downloads and their settings, from the environment variables of Hugging Face's own tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HuggingFaceSettings {
     /// Safe to change: the sha256 of every file is pinned.

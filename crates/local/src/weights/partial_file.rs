@@ -21,7 +21,7 @@ pub(super) struct PartialFile {
     expected: &'static File,
 }
 
-/// Why [`PartialFile::append`] failed. What was read before stays.
+/// Why [`PartialFile::append`] failed. Bytes that were read before are kept.
 #[derive(Debug)]
 pub(super) enum AppendError {
     /// The source could not be read, or has too many bytes.
@@ -31,7 +31,7 @@ pub(super) enum AppendError {
 }
 
 impl PartialFile {
-    /// Where the file is, or will be.
+    /// The path of the file, which may not exist yet.
     pub(super) fn path(cache: &Path, file: &File) -> PathBuf {
         with_suffix(&cache.join(file.name), ".part")
     }

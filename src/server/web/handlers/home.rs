@@ -39,7 +39,7 @@ const RECENT_DEBATES: u32 = 5;
 const MAX_MODELS_PER_PROVIDER: usize = 60;
 /// The field that identifies the form that was shown, so that sending it twice starts one debate.
 const FORM_KEY: &str = "form_key";
-/// What marks the name of a preset among the ways of a task.
+/// The prefix of the name of a preset among the ways of a task.
 const PRESET: &str = "preset:";
 
 pub(crate) async fn show(

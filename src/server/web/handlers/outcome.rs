@@ -1,4 +1,4 @@
-//! What came of a debate, reported in the browser: the outcome of a forecast, events after a decision, and the post-mortem.
+//! The outcome of a debate, reported in the browser: the outcome of a forecast, events after a decision, and the post-mortem.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The orchestrator's answers to the critic (T-10): a finding is accepted and moves a score, or is rejected with a reason.
+//! The critic's findings and the orchestrator's answers (T-10): a finding is accepted and moves a score, or is rejected with a reason.
 //! Moves beyond the limit are not made; unanswered findings are kept as unanswered.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use roundtable_core::councils::{Limit, moved};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::replies::{Answer, Category, Decision, Finding, finding_id};
+use super::replies::{Answer, Category, Critique, Decision, Finding, Ruling, finding_id};
 use super::scorecard::FindingMove;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -169,6 +169,43 @@ fn normal(id: &str) -> String {
     let id = id.trim();
     id.trim_matches(|c: char| !c.is_ascii_alphanumeric())
         .to_ascii_uppercase()
+}
+
+/// A critic without findings must list what it checked; every severe disagreement needs an answer (T-06, T-10).
+pub(super) fn faults_of_critique(reply: &Critique, severe: &[String]) -> Vec<String> {
+    let mut faults = Vec::new();
+    if reply.findings.is_empty() && reply.checked.iter().all(|check| check.trim().is_empty()) {
+        faults.push("There are no findings, and 'checked' does not say what was looked at.".into());
+    }
+    match reply.confidence_adjustment.0 {
+        None => faults.push("'confidence_adjustment' is not a number from -0.2 to +0.1.".into()),
+        Some(_) if reply.adjustment_reason.trim().is_empty() => {
+            faults.push("'adjustment_reason' is empty.".into());
+        }
+        Some(_) => {}
+    }
+    let texts = |finding: &Finding| {
+        let texts = [&finding.about, &finding.problem, &finding.evidence];
+        texts.into_iter().any(|text| text.trim().is_empty())
+    };
+    for (index, _) in reply.findings.iter().enumerate().filter(|(_, f)| texts(f)) {
+        let id = finding_id(index);
+        faults.push(format!(
+            "The finding {id} lacks 'about', 'problem' or 'evidence'."
+        ));
+    }
+    for id in severe {
+        let mut answers = reply.disagreements.iter();
+        let is_answer = |answer: &Ruling| {
+            answer.disagreement.trim().eq_ignore_ascii_case(id) && !answer.answer.trim().is_empty()
+        };
+        if !answers.any(is_answer) {
+            faults.push(format!(
+                "The disagreement {id} is of high severity and has no answer in 'disagreements'."
+            ));
+        }
+    }
+    faults
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use roundtable_core::forensics::LIMITS;
 use serde_json::{Value, json};
 
 use super::council_state::{CouncilState, JudgeState, SecondRound};
+use super::disagreements::Disagreement;
 use super::replies::{Critique, finding_id};
 use super::rules::{Mode, Rules};
 use super::scorecard::DimensionResult;
-use super::verdict::Disagreement;
 use crate::cast::councils::{Judge, Part};
 use crate::event::{Setup, Words};
 

@@ -35,7 +35,7 @@ pub struct Record {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
-    /// What was replaced or left out, such as a schema that the server does not accept.
+    /// Replacements and omissions, such as a schema that the server does not accept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
     pub user_rating: Option<u8>,

@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::council_state::replay;
+use super::judge_results::{AuthenticityResult, CouncilResult};
 use super::rules::Rules;
 use super::scorecard::scorecard;
-use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
+use super::verdict::{Change, Verdict};
 use crate::cast::councils::CouncilsSpec;
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
@@ -214,7 +215,7 @@ fn extras(panel: &CouncilsSpec, verdict: &Verdict) -> Vec<Section> {
     written.collect()
 }
 
-/// What the debate changed after the blind first round, and what is missing (C-17).
+/// The changes since the blind first round, and missing parts (C-17).
 fn worth(verdict: &Verdict) -> Section {
     let note = |text: String, tone| Block::Note { text, tone };
     let mut blocks: Vec<Block> = verdict.scrutiny.iter().map(Scrutiny::note).collect();

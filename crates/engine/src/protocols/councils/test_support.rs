@@ -73,7 +73,7 @@ impl ScriptedModels {
             .collect()
     }
 
-    /// What the seat was told when its reply was sent back.
+    /// The faults listed in the request that sent the reply back.
     pub(super) fn sent_back_to(&self, seat: &str, kind: &str) -> String {
         sent_back(&self.asked_of(seat, kind)).to_owned()
     }

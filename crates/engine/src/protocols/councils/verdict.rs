@@ -3,24 +3,23 @@
 
 use roundtable_core::absence::scaled;
 use roundtable_core::bounded::{Adjustment, Confidence, OutOfHundred};
-use roundtable_core::councils::{Agreement, BiasFigures, Overall, overall_confidence};
-use roundtable_core::forensics::{Forensics, LIMITS};
+use roundtable_core::councils::{BiasFigures, Overall, overall_confidence};
 use roundtable_core::usage::Money;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Deliberation;
-use super::council_state::{CouncilState, JudgeState, SecondRound};
+use super::council_state::{CouncilState, SecondRound};
+use super::disagreements::{AgreementResult, Disagreement, agreements, disagreements};
 use super::findings::{AnsweredFinding, resolve_findings};
-use super::package::{Kind, LeftOut};
-use super::prompt_context::seat_title;
-use super::replies::{Critique, Finding, Ruling, SubScore, Written, finding_id};
-use super::rules::{Mode, Rules};
-use super::scorecard::{
-    DimensionResult, JudgeScore, Refused, finals, judge_scores, overall_of, scorecard,
-    uncertainty_of,
+use super::judge_results::{
+    AuthenticityResult, CouncilResult, UnscoredResult, authenticity, council_result, unscored,
 };
+use super::package::{Kind, LeftOut};
+use super::replies::{Critique, Written};
+use super::rules::{Mode, Rules};
+use super::scorecard::{DimensionResult, Refused, finals, overall_of, scorecard, uncertainty_of};
 use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::event::Spent;
 use crate::protocols::outcome::Outcome;
@@ -116,124 +115,10 @@ pub struct ConfidenceResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CouncilResult {
-    pub name: String,
-    pub title: String,
-    pub lead: String,
-    pub narrative: Option<String>,
-    /// Its answer to the other councils.
-    pub exchange: Option<ExchangeResult>,
-    pub judges: Vec<JudgeResult>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExchangeResult {
-    pub view: String,
-    pub tensions: String,
-    pub missed: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct JudgeResult {
-    pub judge: String,
-    pub title: String,
-    pub attendance: Attendance,
-    pub assessment: Option<String>,
-    pub key_observations: Vec<String>,
-    pub sub_scores: Vec<SubScore>,
-    /// The judge's reason for changing nothing in round 2.
-    pub stands_because: Option<String>,
-    pub disputes: Vec<String>,
-    /// Changes that the judge still did not explain after the reply was sent back.
-    pub unexplained: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Attendance {
-    Absent,
-    /// There was no second round for the judge.
-    OneRound,
-    BothRounds,
-    /// Absent in round 2: round 1 counts.
-    RoundOneStands,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Disagreement {
-    pub id: String,
-    pub council: String,
-    pub dimension: String,
-    pub title: String,
-    pub points: f64,
-    pub severity: DisagreementSeverity,
-    /// The weighted mean.
-    pub consensus: Option<OutOfHundred>,
-    /// All judges of the dimension, from the lowest score to the highest.
-    pub positions: Vec<PositionResult>,
-    /// The critic's answer.
-    pub critic: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DisagreementSeverity {
-    /// More than 20 points.
-    Ordinary,
-    /// More than 30 points: the critic must answer it.
-    High,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PositionResult {
-    pub judge: String,
-    pub score: OutOfHundred,
-    pub reasoning: String,
-    pub evidence: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AgreementResult {
-    pub council: String,
-    pub dimension: String,
-    pub title: String,
-    pub points: f64,
-    pub judges: usize,
-    pub score: Option<OutOfHundred>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CriticResult {
     pub review: String,
     pub checked: Vec<String>,
     pub findings: Vec<AnsweredFinding>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AuthenticityResult {
-    /// `null` if the judge was absent.
-    pub judgement: Option<UnscoredResult>,
-    /// Computed by the program, over the whole text.
-    pub statistics: Forensics,
-    /// The limits of these methods.
-    pub limits: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnscoredResult {
-    pub judge: String,
-    pub title: String,
-    pub assessment: String,
-    pub key_observations: Vec<String>,
-    pub scores: Vec<UnscoredScore>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnscoredScore {
-    pub dimension: String,
-    pub title: String,
-    #[serde(flatten)]
-    pub score: JudgeScore,
 }
 
 /// The result compared with that of the first round (C-17).
@@ -268,104 +153,6 @@ impl ConfidenceResult {
     pub(super) fn unlowered(&self) -> Option<Confidence> {
         overall_confidence([self.lowest], self.adjustment)
     }
-}
-
-impl Disagreement {
-    pub(super) fn is_severe(&self) -> bool {
-        self.severity == DisagreementSeverity::High
-    }
-}
-
-/// All disagreements of all councils, numbered in the order of the cast (T-06).
-pub(super) fn disagreements(
-    scorecards: &[Vec<DimensionResult>],
-    critique: Option<&Critique>,
-) -> Vec<Disagreement> {
-    let rulings: &[Ruling] = critique.map_or(&[], |critique| &critique.disagreements);
-    let apart = scorecards.iter().flatten().filter_map(|result| {
-        let spread = result.spread.as_ref()?;
-        spread
-            .agreement
-            .is_disagreement()
-            .then_some((result, spread))
-    });
-    apart
-        .enumerate()
-        .map(|(index, (result, spread))| {
-            let id = format!("D{}", index + 1);
-            let ruling = rulings
-                .iter()
-                .find(|ruling| ruling.disagreement.trim().eq_ignore_ascii_case(&id));
-            Disagreement {
-                council: result.council.clone(),
-                dimension: result.dimension.clone(),
-                title: result.title.clone(),
-                points: spread.points,
-                severity: if spread.agreement == Agreement::SevereDisagreement {
-                    DisagreementSeverity::High
-                } else {
-                    DisagreementSeverity::Ordinary
-                },
-                consensus: result.consensus.as_ref().map(|consensus| consensus.score),
-                positions: positions(result),
-                critic: ruling.map(|ruling| ruling.answer.clone()),
-                id,
-            }
-        })
-        .collect()
-}
-
-fn positions(result: &DimensionResult) -> Vec<PositionResult> {
-    let judges = result.judges.iter();
-    let mut positions: Vec<_> = judges
-        .filter_map(|judge| {
-            Some(PositionResult {
-                judge: judge.judge.clone(),
-                score: judge.last()?,
-                reasoning: judge.reasoning.clone(),
-                evidence: judge.evidence.clone(),
-            })
-        })
-        .collect();
-    positions.sort_by(|a, b| a.score.value().total_cmp(&b.score.value()));
-    positions
-}
-
-/// A critic without findings must list what it checked; every severe disagreement needs an answer (T-06, T-10).
-pub(super) fn faults_of_critique(reply: &Critique, severe: &[String]) -> Vec<String> {
-    let mut faults = Vec::new();
-    if reply.findings.is_empty() && reply.checked.iter().all(|check| check.trim().is_empty()) {
-        faults.push("There are no findings, and 'checked' does not say what was looked at.".into());
-    }
-    match reply.confidence_adjustment.0 {
-        None => faults.push("'confidence_adjustment' is not a number from -0.2 to +0.1.".into()),
-        Some(_) if reply.adjustment_reason.trim().is_empty() => {
-            faults.push("'adjustment_reason' is empty.".into());
-        }
-        Some(_) => {}
-    }
-    let texts = |finding: &Finding| {
-        let texts = [&finding.about, &finding.problem, &finding.evidence];
-        texts.into_iter().any(|text| text.trim().is_empty())
-    };
-    for (index, _) in reply.findings.iter().enumerate().filter(|(_, f)| texts(f)) {
-        let id = finding_id(index);
-        faults.push(format!(
-            "The finding {id} lacks 'about', 'problem' or 'evidence'."
-        ));
-    }
-    for id in severe {
-        let mut answers = reply.disagreements.iter();
-        let is_answer = |answer: &Ruling| {
-            answer.disagreement.trim().eq_ignore_ascii_case(id) && !answer.answer.trim().is_empty()
-        };
-        if !answers.any(is_answer) {
-            faults.push(format!(
-                "The disagreement {id} is of high severity and has no answer in 'disagreements'."
-            ));
-        }
-    }
-    faults
 }
 
 pub(super) fn faults_of_extras(extras: &[Extra], written: &[Written]) -> Vec<String> {
@@ -609,133 +396,6 @@ fn worth(
         debated,
         changed,
     }
-}
-
-fn council_result(table: &Table, council: &CouncilState<'_>) -> CouncilResult {
-    let spec = council.spec;
-    CouncilResult {
-        name: spec.name.clone(),
-        title: spec.title.clone(),
-        lead: spec.lead.clone(),
-        narrative: council
-            .narrative
-            .as_ref()
-            .map(|turn| turn.reply.narrative.clone()),
-        exchange: council.response.as_ref().map(|turn| ExchangeResult {
-            view: turn.reply.view.clone(),
-            tensions: turn.reply.tensions.clone(),
-            missed: turn.reply.missed.clone(),
-        }),
-        judges: council
-            .judges
-            .iter()
-            .map(|judge| judge_result(table, judge))
-            .collect(),
-    }
-}
-
-fn judge_result(table: &Table, judge: &JudgeState<'_>) -> JudgeResult {
-    let opinion = judge.last_opinion();
-    let revision = match &judge.second {
-        SecondRound::Given(turn) => Some(turn),
-        SecondRound::NotAsked | SecondRound::Absent => None,
-    };
-    let why = revision.map(|turn| turn.reply.stands_because.trim().to_owned());
-    let disputes = revision.iter().flat_map(|turn| &turn.reply.disputes);
-    JudgeResult {
-        judge: judge.spec.seat.clone(),
-        title: seat_title(table.setup(), &judge.spec.seat),
-        attendance: match (&judge.first, &judge.second) {
-            (None, _) => Attendance::Absent,
-            (Some(_), SecondRound::NotAsked) => Attendance::OneRound,
-            (Some(_), SecondRound::Given(_)) => Attendance::BothRounds,
-            (Some(_), SecondRound::Absent) => Attendance::RoundOneStands,
-        },
-        assessment: opinion.map(|opinion| opinion.assessment.to_owned()),
-        key_observations: opinion
-            .map_or_else(Vec::new, |opinion| opinion.key_observations.to_vec()),
-        sub_scores: opinion.map_or_else(Vec::new, |opinion| opinion.sub_scores.to_vec()),
-        stands_because: why.filter(|why| !why.is_empty()),
-        disputes: disputes
-            .map(|dispute| format!("{} ({}): {}", dispute.peer, dispute.about, dispute.reason))
-            .collect(),
-        unexplained: revision.map_or_else(Vec::new, |turn| {
-            let remarks = turn.remarks.iter();
-            remarks
-                .map(|remark| for_people(remark).to_owned())
-                .collect()
-        }),
-    }
-}
-
-fn agreements(dimensions: &[DimensionResult]) -> Vec<AgreementResult> {
-    let agreed = dimensions.iter().filter_map(|result| {
-        let spread = result.spread.as_ref()?;
-        (spread.agreement == Agreement::HighConfidence).then_some((result, spread))
-    });
-    agreed
-        .map(|(result, spread)| AgreementResult {
-            council: result.council.clone(),
-            dimension: result.dimension.clone(),
-            title: result.title.clone(),
-            points: spread.points,
-            judges: result.judges.len(),
-            score: result.final_score,
-        })
-        .collect()
-}
-
-fn authenticity(
-    table: &Table,
-    rules: &Rules,
-    deliberation: &Deliberation<'_>,
-) -> Option<AuthenticityResult> {
-    let mut judges = rules.panel.judges();
-    judges
-        .any(|(_, judge)| judge.part == Part::Authenticity)
-        .then(|| {
-            let mut judgements = unscored(table, &rules.panel, deliberation, Part::Authenticity);
-            AuthenticityResult {
-                judgement: judgements.pop(),
-                statistics: rules.package.forensics.clone(),
-                limits: LIMITS.to_owned(),
-            }
-        })
-}
-
-fn unscored(
-    table: &Table,
-    panel: &CouncilsSpec,
-    deliberation: &Deliberation<'_>,
-    part: Part,
-) -> Vec<UnscoredResult> {
-    let judges = deliberation
-        .councils
-        .iter()
-        .flat_map(|council| council.judges.iter().map(move |judge| (council, judge)));
-    judges
-        .filter(|(_, judge)| judge.spec.part == part)
-        .filter_map(|(council, judge)| {
-            let opinion = judge.last_opinion()?;
-            let scores = judge.spec.dimensions.iter().flat_map(|dimension| {
-                judge_scores(council, dimension)
-                    .into_iter()
-                    .filter(|score| score.judge == judge.spec.seat)
-                    .map(|score| UnscoredScore {
-                        dimension: dimension.clone(),
-                        title: super::council_state::title_of(panel, dimension).to_owned(),
-                        score,
-                    })
-            });
-            Some(UnscoredResult {
-                judge: judge.spec.seat.clone(),
-                title: seat_title(table.setup(), &judge.spec.seat),
-                assessment: opinion.assessment.to_owned(),
-                key_observations: opinion.key_observations.to_vec(),
-                scores: scores.collect(),
-            })
-        })
-        .collect()
 }
 
 fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {

@@ -68,7 +68,7 @@ pub enum RoundTurn {
 }
 
 impl RoundTurn {
-    /// Who spoke, and the rules that the reply broke.
+    /// The seat, and the rules that its reply broke.
     fn remarks(&self) -> (&'static str, &[String]) {
         match self {
             Self::Opening(turn) => ("proposer", &turn.remarks),
@@ -128,7 +128,7 @@ impl<'a> OpenIssue<'a> {
 }
 
 impl Debate {
-    /// A debate in which no seat has spoken. An answer of the caller stands in round 1, as if the proposer had given it.
+    /// A debate in which no seat has spoken. An answer of the caller takes the place of the proposer's in round 1.
     pub(super) fn new(rules: &Rules) -> Self {
         let mut debate = Self::default();
         if let Some(own) = &rules.my_answer {
@@ -369,7 +369,7 @@ impl Debate {
         ids(&self.ledger.open())
     }
 
-    /// What is wrong with the proposer's answers to the issues.
+    /// Faults in the proposer's answers to the issues.
     pub(super) fn faults_of_revision(&self, reply: &Revision) -> Vec<String> {
         let named = reply.responses.iter().map(|response| &response.issue);
         let mut faults = self.unknown_issues(named.clone());
@@ -379,7 +379,7 @@ impl Debate {
         faults
     }
 
-    /// What is wrong with the skeptic's verdicts on its earlier issues.
+    /// Faults in the skeptic's verdicts on its earlier issues.
     pub(super) fn faults_of_review(&self, reply: &Review) -> Vec<String> {
         let named = reply.verdicts.iter().map(|verdict| &verdict.issue);
         let mut faults = self.unknown_issues(named.clone());

@@ -105,7 +105,7 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         ));
     }
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
-    // What each answer cost (C-17).
+    // The cost of each answer (C-17).
     let first = verdict.worth.first.as_ref();
     let debated = verdict.worth.debated.as_ref();
     facts.extend(first.map(|side| Fact::new("First answer cost", cost(side))));

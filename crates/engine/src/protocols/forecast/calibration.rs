@@ -46,7 +46,7 @@ pub struct Record {
     pub interval: Option<Interval>,
 }
 
-/// What the debates gained over their blind first rounds.
+/// The gain of the debates over their blind first rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Deliberation {
     pub questions: usize,

@@ -77,7 +77,7 @@ pub struct OutcomeProbability {
     pub probability: Probability,
 }
 
-/// What is known about the question, and what is not.
+/// Known facts of the question, and known gaps.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("required" = []))]
 pub struct DataSummary {

@@ -14,7 +14,7 @@ use super::request::{Fault, SUM_TOLERANCE};
 use super::resolution::Scored;
 use super::result::DebateResult;
 
-/// So many resolved forecasts count as much as the assumption that no correction is needed.
+/// The number of resolved forecasts that weigh as much as the assumption that no correction is needed.
 pub const MIN_RESOLVED: usize = 30;
 
 /// Forecasts of the same question by several engines.
@@ -76,7 +76,7 @@ pub struct Calibrated {
 }
 
 impl Engine {
-    /// Fills in what the result of a debate says. What the caller has given stays.
+    /// Fills in missing values from the result of a debate. Values of the caller are kept.
     pub fn take_from(&mut self, result: &DebateResult) {
         let outcomes = result.probability_distribution.iter();
         let outcomes = outcomes.filter_map(|outcome| {

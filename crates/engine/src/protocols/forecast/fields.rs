@@ -45,7 +45,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn fault(&mut self, field: &Field<'_>, problem: impl Into<String>) {
-        // Nobody reads more, and a list can have hundreds of thousands of items.
+        // Longer messages are not read, and a list can have hundreds of thousands of items.
         const MAX_FAULTS: usize = 100;
         if self.faults.len() >= MAX_FAULTS {
             return;

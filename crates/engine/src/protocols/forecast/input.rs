@@ -72,7 +72,7 @@ pub(super) fn at_depth(input: Input, depth: Depth) -> Input {
     }
 }
 
-/// What was said before becomes notes that every role reads. A question without outcomes is one of yes or no.
+/// Earlier messages become notes that every role reads. A question without outcomes is a yes-or-no question.
 pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Input), Vec<Fault>> {
     if let Some(image) = said.images.first() {
         return Err(vec![no_images(&image.name)]);
@@ -259,7 +259,7 @@ fn named(input: &Input, fault: &super::Fault) -> Fault {
     }
 }
 
-/// Where the caller wrote the value that is at this pointer of the contract's request.
+/// The position in the caller's request of the value at this pointer of the contract's request.
 fn pointer(input: &Input, at: &str) -> String {
     let below = |pointer: &str| {
         let rest = at.strip_prefix(pointer)?;

@@ -1,4 +1,4 @@
-//! What a large forecast will take, for the user before its first call (C-19).
+//! The expected usage of a large forecast, shown before its first call (C-19).
 
 use roundtable_core::format::grouped;
 use roundtable_core::usage::{Money, Usage};

@@ -1,4 +1,4 @@
-//! What the prompts of a forecast say about request and debate, within a token budget (F-15, F-21).
+//! Request and debate as the prompts of a forecast contain them, within a token budget (F-15, F-21).
 
 use minijinja::Value;
 use roundtable_core::format::grouped;
@@ -21,7 +21,7 @@ pub(super) const ORDINARY_TOKENS: u64 = 600;
 pub(super) const LARGEST_TOKENS: u64 = 4000;
 /// The approximate size of the text that every prompt has.
 const FIXED_TOKENS: u64 = 298;
-/// What only a rebuttal says next to points: the leaning of its role.
+/// The size of the leaning of a role, which only a rebuttal has next to points.
 const LEANING_TOKENS: u64 = 14;
 /// The size of an earlier point at its shortest.
 const POINT_TOKENS: u64 = 10;
@@ -102,7 +102,7 @@ pub(super) fn within_context(limit: u64, context: Option<u64>) -> u64 {
     context.map_or(limit, |context| limit.min(context / 2).max(ORDINARY_TOKENS))
 }
 
-/// What the user is told about a request that is larger than usual.
+/// The note for the user about a request that is larger than usual.
 pub(super) fn size_note(rules: &Rules, question: &str) -> Option<String> {
     let limit = rules.max_prompt_tokens;
     let left_out = known_facts(rules, question).left_out;

@@ -170,7 +170,7 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
     facts
 }
 
-/// What the debate changed, what is missing, and the comparison of forecasts (C-17, F-18).
+/// The changes by the debate, missing parts, and the comparison of forecasts (C-17, F-18).
 fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
     let extras = &verdict.roundtable;
     let mut blocks = Vec::new();
@@ -202,7 +202,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
     blocks
 }
 
-/// What is missing in the arguments.
+/// Missing parts of the arguments.
 fn notes_on_roles(extras: &Extras) -> Vec<Block> {
     let mut blocks: Vec<Block> = judge_note(extras).into_iter().collect();
     if !extras.absent_roles.is_empty() {

@@ -54,7 +54,7 @@ pub struct Additions {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
-    /// What was replaced or left out, such as a schema that the server does not accept.
+    /// Replacements and omissions, such as a schema that the server does not accept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
     #[serde(flatten)]

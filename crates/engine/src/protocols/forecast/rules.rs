@@ -1,6 +1,6 @@
 //! The rules of a forecast: the request, the rubric, and the weights that the roles have earned so far.
 //!
-//! The weights are stored here once, so that a replay gives the same result whatever has been resolved since.
+//! The weights are stored here once, so that a replay gives the same result after further forecasts have been resolved.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -25,7 +25,7 @@ pub struct Rules {
     pub request: DebateRequest,
     pub criteria: Criteria,
     pub rubric: Vec<Rubric>,
-    /// What resolved forecasts say about models and roles, for the accuracy pool. `None` in forecasts of earlier versions,
+    /// Knowledge from resolved forecasts about models and roles, for the accuracy pool. `None` in forecasts of earlier versions,
     /// which have `standings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<DomainPool>,

@@ -24,7 +24,7 @@ pub(super) fn contradicted<'s>(
     (opposed.collect(), count)
 }
 
-/// What is wrong with an answer that contradicts more than half of the seats.
+/// The fault of an answer that contradicts more than half of the seats.
 pub(super) fn fault(state: &DebateState, answer: &str) -> Option<String> {
     let (opposed, seats) = contradicted(state, answer);
     (opposed.len() * 2 > seats).then(|| {

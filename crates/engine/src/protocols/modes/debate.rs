@@ -31,7 +31,7 @@ pub struct Debate {
     pub rules: Rules,
     pub question: String,
     seed: u64,
-    /// What the parent of a follow-up takes of every prompt.
+    /// The share of every prompt that the parent of a follow-up uses.
     parent_tokens: u64,
     pub state: DebateState,
     pub rounds: Vec<Round>,
@@ -48,7 +48,7 @@ pub struct Debate {
     pub is_watched: bool,
     /// `None` in a plain debate.
     pub enhanced: Option<EnhancedState>,
-    /// What an enhanced debate adds to the prompts of this round.
+    /// The additions of an enhanced debate to the prompts of this round.
     pub prompt_evidence: Option<PromptEvidence>,
 }
 
@@ -118,7 +118,7 @@ impl SeatTurn {
     }
 }
 
-/// What follows a round.
+/// The step after a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
     Round(RoundKind),
@@ -365,7 +365,7 @@ impl Debate {
                 let is_asked = self.asks_person()
                     && !is_settled
                     && !self.is_decided(last.round, Escalation::NoMajority);
-                // Absent seats make a result partial; they are no reason to wait.
+                // Absent seats make a result partial; the debate does not wait for them.
                 if decision.contested && is_asked {
                     NextStep::Ask(Escalation::NoMajority)
                 } else {
@@ -411,7 +411,7 @@ impl Debate {
         }
     }
 
-    /// What the user should know about the debate as a whole.
+    /// Notes for the user about the debate as a whole.
     pub fn remarks(&self) -> Vec<String> {
         let played = self.rounds.last().map_or(0, |round| round.number);
         let unplayed = self.rules.focus.range(played + 1..);

@@ -1,4 +1,4 @@
-//! What the panel decided by majority, and what that is worth (E-21).
+//! The panel's decision by majority, and how much it is worth (E-21).
 
 use roundtable_core::convergence::{self, Contradiction, Group};
 use roundtable_core::evidence::Level;
@@ -21,7 +21,7 @@ pub struct PanelDecision {
     pub answer: Option<String>,
     /// The seats by answer, the largest group first.
     pub answers: Vec<Group>,
-    /// Seats that stand for another answer, name none, or block.
+    /// Seats that support another answer, name none, or block.
     pub minority: Vec<MinorityPosition>,
     /// The number of seats that never spoke.
     pub silent: usize,

@@ -52,7 +52,7 @@ pub struct Record {
     /// Steps answered by a fallback model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
-    /// What was replaced or left out, such as a schema that the server does not accept.
+    /// Replacements and omissions, such as a schema that the server does not accept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
     pub total_ms: u64,

@@ -53,7 +53,7 @@ pub enum Numbering {
     /// Also for anonymous debates of earlier versions, which keep their ids.
     #[default]
     BySeat,
-    /// By a hash of seed, round and seat, so that ids in an anonymous debate do not tell seats (M-18).
+    /// By a hash of seed, round and seat, so that ids in an anonymous debate do not identify seats (M-18).
     Shuffled,
 }
 

@@ -111,7 +111,7 @@ pub struct Verdict {
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<Missing>,
-    /// What was decided; `None` in verdicts of earlier versions.
+    /// The decision; `None` in verdicts of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
     /// Whether the answer was challenged; `None` in verdicts of earlier versions.
@@ -120,7 +120,7 @@ pub struct Verdict {
     /// The majority, its level and the minority; `None` if the algorithm does not count answers (E-21).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panel_decision: Option<PanelDecision>,
-    /// What the user should know about the debate as a whole.
+    /// Notes for the user about the debate as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// `None` in a plain debate.

@@ -378,7 +378,7 @@ impl PanelState {
     /// The answer to fall back on: the best ranked, among equals or without a ranking the most confident, then the first.
     pub fn best(&self) -> Option<&SeatAnswer> {
         if self.answers.iter().all(SeatAnswer::is_callers) {
-            // Nobody else has answered.
+            // No other seat has answered.
             return None;
         }
         let pooled = self.pooled();

@@ -191,7 +191,7 @@ impl Verdict {
     }
 }
 
-/// Whether the answer was challenged (C-22): by answers that contradict it, if anyone compared them.
+/// Whether the answer was challenged (C-22): by answers that contradict it, if they were compared.
 fn scrutiny(state: &PanelState, ending: &Ending) -> Scrutiny {
     let conclusion = state.conclusion();
     if state.rankings().is_empty() && conclusion.is_none() {

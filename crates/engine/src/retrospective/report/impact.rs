@@ -99,7 +99,7 @@ pub(super) fn projected(
     blocks
 }
 
-/// What the next debate in the domain will do differently.
+/// The differences in the next debate of the domain.
 fn changes(updates: &LearningUpdates, knowledge: &Knowledge) -> Vec<String> {
     let mut changes = Vec::new();
     let questions = knowledge.questions.iter();

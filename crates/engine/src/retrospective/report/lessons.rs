@@ -1,4 +1,4 @@
-//! What went right, what went wrong, and the lessons.
+//! Successes, failures and lessons.
 
 use std::fmt::Write;
 

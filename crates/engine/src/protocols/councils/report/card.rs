@@ -3,9 +3,10 @@
 use roundtable_core::format::percent;
 
 use crate::event::Entry;
+use crate::protocols::councils::disagreements::Disagreement;
 use crate::protocols::councils::rules::Rules;
 use crate::protocols::councils::scorecard::{DimensionResult, overall_of};
-use crate::protocols::councils::verdict::{self, Change, Disagreement};
+use crate::protocols::councils::verdict::{self, Change};
 use crate::protocols::outcome::unmarked;
 use crate::protocols::verdict_header::{badge, draft_badge, header, title_of};
 use crate::report::{

@@ -1,8 +1,9 @@
 //! The report's sections on disagreements, agreements and the critic's findings.
 
+use super::super::disagreements::Disagreement;
 use super::super::findings::AnsweredFinding;
 use super::super::replies::{Decision, Severity};
-use super::super::verdict::{Disagreement, Verdict};
+use super::super::verdict::Verdict;
 use crate::report::{Block, Cell, Position, Section, Table, Tone};
 
 pub(super) fn disagreements(verdict: &Verdict) -> Option<Section> {

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::event::{Entry, Event, Query};
-use crate::protocols::councils::verdict::Attendance;
+use crate::protocols::councils::judge_results::Attendance;
 use crate::scripted::entries;
 
 /// C-06: if a judge fails in round 2 only, its round 1 counts and the result is partial.

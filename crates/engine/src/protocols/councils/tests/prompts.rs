@@ -211,7 +211,7 @@ async fn every_prompt_has_a_snapshot() {
     }
 }
 
-/// C-05: a small model is asked for every dimension, whatever the bounds of its lists.
+/// C-05: a small model is asked for every dimension, regardless of the bounds of its lists.
 #[tokio::test]
 async fn c05_a_small_model_is_asked_for_all_its_dimensions() {
     let models = ScriptedModels::good();

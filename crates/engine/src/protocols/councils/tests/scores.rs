@@ -7,7 +7,8 @@ use roundtable_core::councils::Basis;
 use super::*;
 use crate::cast::Cast;
 use crate::model::Request;
-use crate::protocols::councils::verdict::{Attendance, DisagreementSeverity};
+use crate::protocols::councils::disagreements::DisagreementSeverity;
+use crate::protocols::councils::judge_results::Attendance;
 
 /// T-05, T-06, T-08, T-10: the scores, computed by hand.
 #[tokio::test]

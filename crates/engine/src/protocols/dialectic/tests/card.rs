@@ -42,7 +42,7 @@ async fn c22_the_badge_follows_the_open_issues() {
     assert_eq!(verdict.dissent[0].title, "Skeptic");
 }
 
-/// C-22: an answer that nobody attacked is marked as such, whatever the reason.
+/// C-22: an unchallenged answer is marked as such, for every reason.
 #[tokio::test]
 async fn c22_an_unchallenged_answer_is_marked() {
     let absent = Scripted::new(|request: &Request, before| match name(request).as_str() {

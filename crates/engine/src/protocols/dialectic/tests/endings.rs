@@ -162,7 +162,7 @@ async fn p08_a_trace_becomes_training_data() {
     assert_eq!(candidate(&trace, 1).unwrap().score(), Some(7.7));
 }
 
-/// P-08: a partial debate is not used as training data, whatever its score.
+/// P-08: a partial debate is not used as training data, with any score.
 #[tokio::test]
 async fn p08_a_partial_debate_is_no_training_data() {
     let partial = played(&Scripted::new(first_critique_fails), &Arc::default()).await;

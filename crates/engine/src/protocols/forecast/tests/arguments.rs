@@ -141,7 +141,7 @@ async fn f08_many_scaled_sums_are_one_remark() {
     );
 }
 
-/// F-04: from round 2 an argument that rebuts nobody has a remark, and so has one that supports an outcome that is not its most
+/// F-04: from round 2 an argument that rebuts no role has a remark, and so has one that supports an outcome that is not its most
 /// probable one. A tie is fine. Repeated rebuttals count once.
 #[tokio::test]
 async fn f04_arguments_that_rebut_nobody_or_contradict_themselves_have_a_remark() {

@@ -1,4 +1,4 @@
-//! F-21: what every role is told.
+//! F-21: the facts that every role is told.
 
 use super::prompts::{shown, size};
 use super::*;

@@ -234,7 +234,7 @@ async fn b09_a_live_forecast_is_pooled_with_what_has_resolved() {
         now: 10,
         ..ForecastContext::default()
     };
-    // What resolves now is not known yet.
+    // Questions that resolve now are not known yet.
     let late = history.iter().map(|question| Question {
         resolved_at: 10,
         ..question.clone()

@@ -153,7 +153,7 @@ impl Debate {
         }
     }
 
-    /// What the program found out about claims, by their ids.
+    /// Findings of the program about claims, by their ids.
     pub(super) fn claim_notes(&self) -> BTreeMap<String, String> {
         let enhanced = self.enhanced.as_ref();
         enhanced.map_or_else(BTreeMap::new, |enhanced| claim_notes(&enhanced.checks))

@@ -14,7 +14,7 @@ const MAX_CLAIM_TOKENS: u64 = 30;
 const MAX_POINT_TOKENS: u64 = 50;
 const MAX_POINT_TOKENS_FOR_EVALUATOR: u64 = 300;
 
-/// Who reads a turn.
+/// The reader of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
     /// A seat in the next round, or the chair. The state in its prompt has the texts behind new ids.
@@ -109,7 +109,7 @@ impl Debate {
         claims.chain(decisions).chain(evidence).collect()
     }
 
-    /// What else the seat said: concern, risks, alternatives, critiques and the like, one to a line.
+    /// The other parts of the reply: concern, risks, alternatives, critiques and the like, one to a line.
     pub(super) fn points(&self, round: &Round, turn: &SeatTurn, reader: Reader) -> Vec<String> {
         let reply = &turn.heard;
         let mut points: Vec<String> = Vec::new();

@@ -144,7 +144,7 @@ fn split(answers: &[Answer]) -> String {
     each.join(", ")
 }
 
-/// The answers to choose from. What most stand for is offered only if there is a most.
+/// The answers to choose from. The answer of most seats is offered only if there is one.
 fn choice(why: &str, answers: &[Answer]) -> (String, Vec<String>) {
     let groups = convergence::groups(answers);
     let leading = convergence::leading_option(answers);

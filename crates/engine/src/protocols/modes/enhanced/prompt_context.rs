@@ -1,4 +1,4 @@
-//! What an enhanced debate adds to the prompts, within token limits: evidence types with their weights, the evidence for each
+//! The additions of an enhanced debate to the prompts, within token limits: evidence types with their weights, the evidence for each
 //! claim, and required questions.
 
 use roundtable_core::evidence::{EvidenceType, Level};

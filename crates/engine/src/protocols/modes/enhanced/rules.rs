@@ -25,7 +25,7 @@ pub struct EnhancedRules {
     /// Questions that every position has to answer, learned from earlier debates of the domain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<String>,
-    /// What the domain had learned when the debate was opened. Stored, so that later lessons do not change a replay.
+    /// Knowledge of the domain when the debate was opened. Stored, so that later lessons do not change a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
 }

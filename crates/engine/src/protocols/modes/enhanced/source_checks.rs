@@ -43,7 +43,7 @@ impl SourceCheck {
     }
 }
 
-/// What seats are told about claims, by claim id: a source contradicts it, or does not contain it. A claim that another source
+/// Remarks for the seats, by claim id: a source contradicts the claim, or does not contain it. A claim that another source
 /// supports is not remarked on.
 pub(crate) fn claim_notes(checks: &[SourceCheck]) -> BTreeMap<String, String> {
     let mut notes = BTreeMap::new();

@@ -22,7 +22,7 @@ fn divided(supporters: usize) -> Arc<Scripted> {
     })
 }
 
-/// M-17, E-21: a 2:2 split is no consensus whatever the votes say. At the last round a person is asked, and the debate can be
+/// M-17, E-21: a 2:2 split is not a consensus with any votes. At the last round a person is asked, and the debate can be
 /// resumed with the decision or with another round.
 #[tokio::test]
 async fn m17_a_split_panel_waits_for_a_person() {
@@ -98,7 +98,7 @@ async fn e21_the_default_algorithm_counts_answers_in_plain_debates() {
     }
 }
 
-/// M-17: stances that contradict each other are no consensus. They are assigned, so nobody is asked.
+/// M-17: stances that contradict each other are no consensus. They are assigned, so the debate does not wait for a person.
 #[tokio::test]
 async fn m17_contradicting_stances_are_no_consensus() {
     let setup = setup("devils-advocate", 4, 3);
@@ -208,7 +208,7 @@ async fn m08_an_open_blocker_is_not_presented_as_agreement() {
     );
 }
 
-/// M-08: references that nobody cites are no sources, and are sent back once.
+/// M-08: uncited references are not sources, and are sent back once.
 #[tokio::test]
 async fn m08_uncited_references_are_no_sources() {
     let model = changed(herd, |_, _, reply| {

@@ -79,7 +79,7 @@ async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it()
         reply["opposes"] = json!([]);
         Ok(reply.to_string())
     });
-    // A panel of BLOCKERs has no majority; here nobody is asked.
+    // A panel of BLOCKERs has no majority; here the debate does not wait for a person.
     let rules = rules("collaborative", 9).with_escalation(EscalationPolicy::Never);
     let setup = setup_of(&rules, 3, Ability::Full);
     let verdict = play_to_end(setup, &model, &Arc::default()).await;

@@ -1,4 +1,4 @@
-//! What seats are shown of each other (M-16), and how much room it takes.
+//! The parts of other seats' turns in a prompt (M-16), and their size.
 
 use roundtable_core::state::ids_in;
 
@@ -105,7 +105,7 @@ fn summarised_ids(text: &str) -> BTreeSet<&str> {
     worded.flat_map(|(head, _)| ids_in(head)).collect()
 }
 
-/// What one prompt of a long debate shows, in tokens and in numbers of items.
+/// The content of one prompt of a long debate, in tokens and in numbers of items.
 #[derive(Debug)]
 #[expect(dead_code, reason = "printed by failing assertions")]
 struct Shown {

@@ -231,7 +231,7 @@ async fn e09_the_answer_of_most_can_be_accepted() {
     assert_eq!(answer, Some("Buy hardware"));
 }
 
-/// Without escalation, nobody is asked.
+/// Without escalation, the debate does not wait for a person.
 #[tokio::test]
 async fn e21_without_escalation_a_debate_without_progress_ends() {
     let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 5)
