@@ -270,7 +270,8 @@ fn hundred_with_embedder(runtime: &Runtime) {
 /// Calls of agents, each for a debate of its own, in which no model call runs next to another.
 fn hundred_over_mcp(runtime: &Runtime) {
     let model = Model::start(runtime, 1);
-    let serving = serving(&model.home_with_tiers());
+    let home = model.home_with_tiers();
+    let serving = serving(&home);
     let call = |number: usize| {
         let question = format!("{} Case {number}.", harness::QUESTION);
         let arguments = json!({ "question": question, "wait_seconds": 120 });
