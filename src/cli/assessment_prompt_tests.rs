@@ -31,6 +31,18 @@ fn e14_a_person_is_asked_on_the_terminal() {
     insta::assert_json_snapshot!(assessment.unwrap());
 }
 
+/// E-14: 0.7 may mean 70% or 0.7%, so it is asked again.
+#[test]
+fn e14_a_share_below_one_needs_a_percent_sign() {
+    let (_, printed) = answer_with("0.7\n");
+    assert!(
+        printed.contains("Enter percent: 70 for 70%, or 0.7% for less than one percent."),
+        "{printed}"
+    );
+    let (_, printed) = answer_with("0.7%\n");
+    assert!(printed.contains("How did the evidence turn out?"));
+}
+
 #[test]
 fn e14_input_that_ends_early_saves_nothing() {
     let (assessment, _) = answer_with("75\nv\n");

@@ -11,7 +11,7 @@ use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Millis, State};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 use super::App;
@@ -19,9 +19,13 @@ use super::access::Caller;
 use super::log;
 use super::ownership::DAY_MS;
 use super::problem::Problem;
+use super::scheduler::Full;
 use crate::clock;
 use crate::setup::{PreparedDebate, check_allowed, price_unknown};
-use crate::store::{DebateRow, QuotaLock, Spending, Store, TokenLimits};
+use crate::store::{DebateRow, Spending, Store, TokenLimits, TurnLock};
+
+/// Limit on the calls at once that belong to no debate. Those of debates are limited by `--max-running`.
+const MAX_CALLS_OUTSIDE: usize = 32;
 
 /// The usage of a token against the limit that was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,10 +50,20 @@ pub(super) struct QuotaState {
 
 /// Requests of tokens with limits take turns, so that two of them cannot both take the last place: in this process by a lock, and
 /// among the processes of a shared database by a lock of that database.
-#[derive(Default)]
 pub(crate) struct Quotas {
     /// One for all tokens: a process holds at most one connection for its turn.
     turn: Arc<AsyncMutex<()>>,
+    /// Calls that belong to no debate.
+    outside: Semaphore,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            turn: Arc::default(),
+            outside: Semaphore::new(MAX_CALLS_OUTSIDE),
+        }
+    }
 }
 
 /// The right to start or continue one debate. Keep it until the store has the debate as queued or running.
@@ -57,7 +71,7 @@ pub(crate) struct Quotas {
 pub(super) struct Allowance {
     /// The maximum cost of the debate from now on.
     left: Option<Money>,
-    _turn: Option<(QuotaLock, OwnedMutexGuard<()>)>,
+    _turn: Option<(TurnLock, OwnedMutexGuard<()>)>,
 }
 
 impl Allowance {
@@ -93,6 +107,11 @@ impl Quotas {
             left: self.left(store, caller).await?,
             _turn: Some((lock, turn)),
         })
+    }
+
+    /// The right to make a call that belongs to no debate, if not too many run.
+    pub(super) fn take_turn_outside(&self) -> Result<SemaphorePermit<'_>, Problem> {
+        self.outside.try_acquire().map_err(|_| Full.into())
     }
 
     /// The unspent part of the day's limit; `None` without a limit.
@@ -204,7 +223,7 @@ pub(super) async fn admit_continuation(
     Ok(allowance)
 }
 
-async fn stored_budget(app: &App, id: Uuid) -> Result<Budget, Problem> {
+pub(super) async fn stored_budget(app: &App, id: Uuid) -> Result<Budget, Problem> {
     if let Some(budget) = app.store.budget(id).await? {
         return Ok(budget);
     }

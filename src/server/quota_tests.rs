@@ -51,3 +51,16 @@ fn what_is_left_of_the_day_is_neither_spent_nor_reserved() {
         problem.detail()
     );
 }
+
+/// C-19: the calls of a client that start no debate are limited too.
+#[test]
+fn c19_calls_outside_of_debates_are_limited() {
+    let quotas = Quotas::default();
+    let mut turns: Vec<_> = (0..MAX_CALLS_OUTSIDE)
+        .map(|_| quotas.take_turn_outside().unwrap())
+        .collect();
+    let refused = quotas.take_turn_outside().unwrap_err();
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    turns.pop();
+    assert!(quotas.take_turn_outside().is_ok());
+}

@@ -1,6 +1,11 @@
 //! The SQL that differs between `SQLite` and `PostgreSQL`.
 
-use sqlx::{AnyConnection, Executor};
+use std::time::Duration;
+
+use sqlx::{AnyConnection, AssertSqlSafe, Executor};
+
+/// How long a statement of a reader may take.
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -77,14 +82,16 @@ impl Dialect {
     }
 
     /// Like `configure`, for a connection that reads. On a server, a slow query is cancelled, so that it does not hold the
-    /// connection.
+    /// connection; `file_readers` do the same for a file.
     pub(super) async fn configure_reader(
         self,
         connection: &mut AnyConnection,
     ) -> Result<(), sqlx::Error> {
         self.configure(connection).await?;
         if self == Self::Postgres {
-            connection.execute("SET statement_timeout = '10s'").await?;
+            let timeout = STATEMENT_TIMEOUT.as_millis();
+            let set = format!("SET statement_timeout = {timeout}");
+            connection.execute(AssertSqlSafe(set)).await?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use sqlx::error::ErrorKind;
 use uuid::Uuid;
 
 use super::address::Url;
+use super::dialect::STATEMENT_TIMEOUT;
 use super::row::DebateRow;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -201,6 +202,13 @@ impl Failure {
         Self::other("the server does not respond")
     }
 
+    fn too_slow() -> Self {
+        let limit = STATEMENT_TIMEOUT.as_secs();
+        Self::other(format!(
+            "a query took longer than {limit} s and was cancelled: retry later, or ask for less at once"
+        ))
+    }
+
     pub(super) fn other(detail: impl Into<String>) -> Self {
         let (fault, detail) = (Fault::Other, detail.into());
         Self { fault, detail }
@@ -263,8 +271,11 @@ impl From<sqlx::Error> for Failure {
                 (Fault::Duplicate, error.to_string())
             }
             sqlx::Error::Database(error) => {
-                let fault = error.code().map_or(Fault::Other, |code| fault_of(&code));
-                (fault, error.to_string())
+                let code = error.code().unwrap_or_default();
+                if is_interrupt(&code) {
+                    return Self::too_slow();
+                }
+                (fault_of(&code), error.to_string())
             }
             sqlx::Error::PoolTimedOut => (Fault::Locked, error.to_string()),
             // The schema does not allow such a value, so the file was overwritten.
@@ -275,6 +286,11 @@ impl From<sqlx::Error> for Failure {
         };
         Self { fault, detail }
     }
+}
+
+/// A statement was cancelled: `SQLITE_INTERRUPT`, or `query_canceled` of `PostgreSQL`.
+fn is_interrupt(code: &str) -> bool {
+    matches!(code, "9" | "57014")
 }
 
 /// Only the appender's triggers raise this.

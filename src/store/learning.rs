@@ -5,6 +5,7 @@ use std::sync::Arc;
 use roundtable_core::learning::Audit;
 use roundtable_engine::event::{Event, Millis};
 use roundtable_engine::retrospective::{Assessment, Tracked};
+use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
@@ -35,11 +36,7 @@ pub(crate) struct FollowUp {
 impl Store {
     /// Oldest first.
     pub(crate) async fn audit(&self) -> Result<Vec<Audit>, StoreError> {
-        let read = async {
-            let mut connection = self.reader.acquire().await?;
-            audit(&mut connection).await
-        };
-        self.run(read).await
+        self.read_all(sqlx::query(SELECT_AUDIT), read_audit).await
     }
 
     /// Plans entries from the current audit and appends them in the same transaction.
@@ -172,18 +169,18 @@ async fn assess<E>(
     Ok(learned)
 }
 
+const SELECT_AUDIT: &str = "SELECT number, body FROM learning ORDER BY number";
+
 async fn audit(connection: &mut AnyConnection) -> Result<Vec<Audit>, Failure> {
-    let rows = sqlx::query("SELECT number, body FROM learning ORDER BY number")
-        .fetch_all(connection)
-        .await?;
-    let entries = rows.iter().map(|row| {
-        let number: i64 = row.try_get("number")?;
-        let body: &str = row.try_get("body")?;
-        serde_json::from_str(body).map_err(|error| {
-            Failure::unreadable(format!("entry {number} of the learning audit: {error}"))
-        })
-    });
-    entries.collect()
+    let rows = sqlx::query(SELECT_AUDIT).fetch_all(connection).await?;
+    rows.iter().map(read_audit).collect()
+}
+
+fn read_audit(row: &AnyRow) -> Result<Audit, Failure> {
+    let number: i64 = row.try_get("number")?;
+    serde_json::from_str(row.try_get("body")?).map_err(|error| {
+        Failure::unreadable(format!("entry {number} of the learning audit: {error}"))
+    })
 }
 
 async fn append(connection: &mut AnyConnection, entry: &Audit) -> Result<(), Failure> {

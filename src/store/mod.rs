@@ -12,10 +12,12 @@ mod audit_log;
 mod chain;
 mod check;
 mod commands;
+mod conditions;
 mod delete;
 mod dialect;
 mod errors;
 mod estimates;
+mod file_readers;
 mod filing;
 mod flags;
 mod folder;
@@ -41,6 +43,7 @@ mod server_debates;
 mod sessions;
 mod shares;
 mod spending;
+mod test_calls;
 mod thread;
 mod token_life;
 mod token_limits;
@@ -79,7 +82,8 @@ pub(crate) use row::{DebateRow, Totals};
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use sessions::SessionTimeouts;
 pub(crate) use shares::ShareRow;
-pub(crate) use spending::{QuotaLock, Spending};
+pub(crate) use spending::{Spending, TurnLock};
+pub(crate) use test_calls::TestCall;
 pub(crate) use thread::Thread;
 pub(crate) use token_life::Uses;
 pub(crate) use token_limits::{Reach, TokenLimits};
@@ -91,6 +95,7 @@ pub(crate) use worker_queue::Notification;
 
 use appender::Appender;
 use errors::Failure;
+use file_readers::FileReaders;
 use location::Location;
 use query::Searches;
 use writer::Writer;
@@ -105,7 +110,10 @@ pub(crate) struct Store {
     location: Arc<Location>,
     writer: Arc<Writer>,
     appender: Arc<Appender>,
+    /// Reads of a server, and of a file those without a time limit: copies, checks and backups.
     reader: AnyPool,
+    /// All other reads of a file.
+    file_readers: Option<Arc<FileReaders>>,
     searches: Arc<Searches>,
     /// The number of queries so far.
     #[cfg(test)]
@@ -121,6 +129,9 @@ impl Store {
             server.queue.close().await;
         }
         self.reader.close().await;
+        if let Some(readers) = &self.file_readers {
+            readers.close().await;
+        }
         self.writer.close().await;
     }
 

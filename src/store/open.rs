@@ -10,8 +10,9 @@ use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row};
 
 use super::address::{Address, Url};
 use super::appender::{self, Appender};
-use super::dialect::Dialect;
+use super::dialect::{Dialect, STATEMENT_TIMEOUT};
 use super::errors::{Failure, Fault, StoreError};
+use super::file_readers::FileReaders;
 use super::flags;
 use super::folder::{Folder, sync};
 use super::location::{Location, Server};
@@ -65,13 +66,14 @@ impl Store {
                 }
             })
         });
-        let (writer, reader) = opened?;
+        let (writer, reader, file_readers) = opened?;
         let writer = Arc::new(writer);
         Ok(Self {
             location: Arc::new(Location::Folder(folder)),
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader,
+            file_readers: Some(Arc::new(file_readers)),
             searches: Arc::default(),
             #[cfg(test)]
             reads: Arc::default(),
@@ -101,7 +103,7 @@ impl Refusal {
     }
 }
 
-async fn open_file(folder: &Folder) -> Result<(Writer, AnyPool), Refusal> {
+async fn open_file(folder: &Folder) -> Result<(Writer, AnyPool, FileReaders), Refusal> {
     sqlx::any::install_default_drivers();
     let options = file_url(folder.database())
         .map_err(Refusal::Failed)?
@@ -121,7 +123,8 @@ async fn open_file(folder: &Folder) -> Result<(Writer, AnyPool), Refusal> {
         .test_before_acquire(false)
         .after_connect(|connection, _| SQLITE.configure(connection).boxed())
         .connect_lazy_with(options.clone());
-    Ok((Writer::new(SQLITE, options, first), reader))
+    let file_readers = FileReaders::new(options.clone(), MAX_READERS, STATEMENT_TIMEOUT);
+    Ok((Writer::new(SQLITE, options, first), reader, file_readers))
 }
 
 async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal> {
@@ -150,6 +153,7 @@ async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,
+        file_readers: None,
         searches: Arc::default(),
         #[cfg(test)]
         reads: Arc::default(),

@@ -140,8 +140,8 @@ impl Store {
 
     /// Checks that the database responds.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
-        let answer = sqlx::query("SELECT 1 AS one").fetch_one(&self.reader).await;
-        answer.map(drop).map_err(|error| self.failed(error))
+        let answer = sqlx::query("SELECT CAST(1 AS BIGINT) AS one");
+        self.read_number(answer).await.map(drop)
     }
 }
 

@@ -32,16 +32,21 @@ struct Opened {
     budget: Budget,
 }
 
-/// The turn of one process to check what a token has left. Dropping it ends the turn. In a data folder, only one server runs.
-pub(crate) struct QuotaLock {
+/// The turn of one process to check a limit that all of them share. Dropping it ends the turn. In a data folder, only one server
+/// runs.
+pub(crate) struct TurnLock {
     _transaction: Option<Transaction<'static, Any>>,
 }
 
 impl Store {
     /// Waits until no other process of a shared database checks the limits of this token.
-    pub(crate) async fn lock_quota(&self, token: Uuid) -> Result<QuotaLock, StoreError> {
+    pub(crate) async fn lock_quota(&self, token: Uuid) -> Result<TurnLock, StoreError> {
+        self.lock_turn(&format!("quota/{token}")).await
+    }
+
+    pub(super) async fn lock_turn(&self, subject: &str) -> Result<TurnLock, StoreError> {
         if !self.is_shared() {
-            return Ok(QuotaLock { _transaction: None });
+            return Ok(TurnLock { _transaction: None });
         }
         let locking = async {
             let mut transaction = self.reader.begin().await?;
@@ -49,13 +54,13 @@ impl Store {
             sqlx::query(
                 "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT) AS turn",
             )
-            .bind(format!("roundtable/quota/{token}"))
+            .bind(format!("roundtable/{subject}"))
             .fetch_one(&mut *transaction)
             .await?;
             Ok::<_, sqlx::Error>(transaction)
         };
         let transaction = locking.await.map_err(|error| self.failed(error))?;
-        Ok(QuotaLock {
+        Ok(TurnLock {
             _transaction: Some(transaction),
         })
     }
@@ -161,7 +166,7 @@ fn read_left(row: &AnyRow) -> Result<Money, Failure> {
 }
 
 /// The database adds in floating point; rounding to picodollars makes the sum exact again.
-fn money(dollars: f64) -> Money {
+pub(super) fn money(dollars: f64) -> Money {
     Money::from_dollars(dollars).unwrap_or(Money::ZERO)
 }
 

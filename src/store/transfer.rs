@@ -38,7 +38,7 @@ pub(super) struct Table {
 use Kind::{Number, Real, Text};
 
 /// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `server_flags`, of which only
-/// the one about tokens concerns a copy; and `compatibility`, which belongs to the schema.
+/// the one about tokens concerns a copy; `test_calls`, which count for an hour; and `compatibility`, which belongs to the schema.
 pub(super) const TABLES: [Table; 11] = [
     Table {
         name: "debates",

@@ -161,6 +161,8 @@ fn ratings_and_dates_out_of_range_are_rejected() {
             2,
             &["invalid date 2020-01-01", "the event follows its decision"],
         );
+    home.run(&["track", "last", "Late", "--date", "2026-13-40"])
+        .expect(2, &["'2026-13-40'", "expected a date such as 2026-11-16"]);
     home.run(&["rate", "last", "11"])
         .expect(2, &["expected a number from 1 to 10"]);
     home.run(&["rm", "last"]).expect(2, &["--yes"]);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Home, QUESTION, Server};
+use crate::harness::{Answer, Home, QUESTION, Server, good};
 
 /// C-14
 #[test]
@@ -157,6 +157,45 @@ fn c04_models_explains_which_models_would_be_used() {
         found["deliberate"]["price"],
         Value::Null,
         "unknown, not zero"
+    );
+}
+
+/// C-04: seats of `ask` that get another model than their tier are named, and are the ones that `ask` then seats.
+#[test]
+fn c04_models_names_the_seats_of_ask_that_differ_from_their_tier() {
+    let listed = ["llama3.3:70b", "qwen3:32b", "qwen3:8b"];
+    let server = Server::with_models(&listed, |request, before| {
+        Answer::Reply(good(request, before))
+    });
+    let home = Home::with(&server);
+    let shown = home.run(&["models"]).out;
+    let found = home.run(&["models", "--json"]).json();
+    let tiers = [&found["deliberate"]["model"], &found["fast"]["model"]];
+    let trace = home.run(&["ask", QUESTION, "--json", "--quiet"]).json();
+    let seated = trace["models"].as_object().unwrap();
+    let differing: Vec<_> = seated
+        .iter()
+        .filter(|(seat, model)| *seat != "embedding" && !tiers.contains(model))
+        .collect();
+    assert!(!differing.is_empty(), "{trace:#}");
+    for (seat, model) in differing {
+        let line = format!("{seat:<11} {} in `ask`", model.as_str().unwrap());
+        assert!(shown.contains(&line), "'{line}' is not in {shown}");
+    }
+}
+
+/// C-11: a misspelt provider in the user's prices would leave its models without a price.
+#[test]
+fn c11_doctor_names_an_unknown_provider_in_the_prices() {
+    let home = Home::empty();
+    home.write(
+        ".config/roundtable/prices.toml",
+        "[prices.opnai]\ngpt-9 = { input = 1.0, output = 2.0 }\n",
+    );
+    let doctor = home.run(&["doctor"]).out;
+    assert!(
+        doctor.contains("prices.toml: unknown provider 'opnai'"),
+        "{doctor}"
     );
 }
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name};
+use crate::harness::{Answer, Home, QUESTION, Run, Server, Serving, finished, schema_name};
 
 /// All messages of a request as one text.
 pub(crate) fn said(request: &Value) -> String {
@@ -271,4 +271,66 @@ fn m01_the_help_explains_the_modes() {
     ] {
         assert!(help.out.contains(mode), "{mode}: {}", help.out);
     }
+}
+
+/// M-09: text that the safety evaluator withheld is on no surface that is read after the turn.
+#[test]
+fn m09_a_withheld_turn_is_on_no_surface() {
+    const MARK: &str = "mix the two powders";
+    let server = Server::start(|request, before| {
+        let mut reply = reply(request);
+        match schema_name(request).as_str() {
+            "evaluation" if before == 0 => {
+                reply = json!({ "assessment": "Too far.", "risk": "harmful", "withhold": ["builder"] });
+            }
+            "contribution" if reply["claims"][0]["text"] == "The builder saw bursts in month 1." => {
+                let argument = reply["argument"].as_str().unwrap();
+                reply["argument"] = json!(format!("{argument} First, {MARK}.[INFER]"));
+                reply["position"] = json!(format!("We should {MARK}."));
+                reply["risks"][0]["failure"] = json!(format!("If they {MARK}, it burns."));
+                reply["references"][0]["title"] = json!(format!("How to {MARK}"));
+                reply["concern"] = json!(format!("Nobody can {MARK}."));
+            }
+            _ => {}
+        }
+        Answer::Reply(reply.to_string())
+    });
+    let home = Home::with(&server);
+    let args = ["--mode", "adversarial", "--seats", "3", "--quiet"];
+    debate(&home, &args).expect(0, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    let show = |more: &[&str]| home.run(&[&["show", "last"], more].concat()).out;
+    let export = |format: &str| home.run(&["export", "last", "--format", format]).out;
+    let serving = Serving::start(&home, &[]);
+    let get = |path: String| serving.get(&path).text();
+    let turns = [
+        show(&["--transcript"]),
+        show(&["--record"]),
+        export("md"),
+        export("html"),
+        get(format!("/debates/{id}")),
+        get(format!("/api/v1/debates/{id}/events")),
+    ];
+    for text in &turns {
+        assert!(
+            text.contains("[withheld by the safety evaluator]"),
+            "{text}"
+        );
+    }
+    let others = [
+        show(&[]),
+        show(&["--json"]),
+        export("json"),
+        export("yaml"),
+        get(format!("/api/v1/debates/{id}")),
+    ];
+    for text in turns.iter().chain(&others) {
+        assert!(!text.contains(MARK), "{text}");
+    }
+    // Only the seat that speaks next and the evaluator have read it.
+    let heard = server.heard();
+    let readers = heard.iter().filter(|request| said(request).contains(MARK));
+    let readers: Vec<String> = readers.map(schema_name).collect();
+    let in_sequence = ["contribution", "evaluation"];
+    assert_eq!(readers, in_sequence);
 }

@@ -262,6 +262,82 @@ fn two_of_every_request(home: &Home, model: &Server, gates: &Gates) {
     assert_idle(&serving);
 }
 
+/// Sends a request or form twice at once. Returns the statuses, lowest first.
+fn both(serving: &Serving, method: &str, path: &str, body: &str) -> Vec<u16> {
+    let kind = if body.starts_with('{') {
+        "application/json"
+    } else {
+        "application/x-www-form-urlencoded"
+    };
+    let barrier = Barrier::new(2);
+    let send = || {
+        barrier.wait();
+        let headers = [("content-type", kind)];
+        serving.send(method, path, &headers, body.as_bytes()).status
+    };
+    let mut statuses = thread::scope(|scope| {
+        let threads = [scope.spawn(send), scope.spawn(send)];
+        threads.map(|thread| thread.join().unwrap())
+    });
+    statuses.sort_unstable();
+    statuses.to_vec()
+}
+
+/// The forms of a finished debate and of the administration.
+fn two_of_every_form(home: &Home) {
+    let admin = home.token("admin");
+    let mut serving = Serving::start(home, &["--rate", "100000"]);
+    serving.token = Some(admin);
+    let forecast = serving.post_with(DEBATES, &Play::Forecast.request(), &[("prefer", "wait=60")]);
+    let id = forecast.json()["id"].as_str().unwrap().to_owned();
+    let post = |path: &str, body: &str| both(&serving, "POST", path, body);
+    let of_debate = |what: &str, body: &str| post(&format!("/debates/{id}/{what}"), body);
+    // Both of these succeed: the second changes what the first has set, or adds another.
+    for (what, body) in [
+        ("filing", "pinned=on&tags=money%2C+plans"),
+        ("rating", "rating=7"),
+        ("resolution", "outcome=yes"),
+        ("shares", "days=7"),
+        ("events", "event=It+began.&status=completed"),
+    ] {
+        let statuses = of_debate(what, body);
+        assert!(
+            statuses.iter().all(|status| *status < 400),
+            "{what}: {statuses:?}"
+        );
+    }
+    let assessed = of_debate("post-mortem", "accuracy=0.75&right=All&wrong=&lessons=");
+    assert!(assessed[0] < 400 || assessed[0] == 422, "{assessed:?}");
+    assert!(assessed[1] < 500, "{assessed:?}");
+    assert_eq!(post("/api/v1/tokens", r#"{"name":"eve"}"#), [201, 409]);
+    let limits = r#"{"reach":"own"}"#;
+    assert_eq!(
+        both(&serving, "PUT", "/api/v1/tokens/eve", limits),
+        [200, 200]
+    );
+    let revoked = both(&serving, "DELETE", "/api/v1/tokens/eve", "");
+    assert_eq!(revoked, [204, 404]);
+    let deleted = both(&serving, "DELETE", &format!("{DEBATES}/{id}"), "");
+    assert!(
+        deleted[0] == 204 && [404, 409].contains(&deleted[1]),
+        "{deleted:?}"
+    );
+    assert_idle(&serving);
+}
+
+#[test]
+fn c08_two_of_every_form_at_once_have_one_effect_in_a_file() {
+    let model = Server::start(|request, _| Answer::AtOnce(reply(request)));
+    two_of_every_form(&Home::with_file(&model));
+}
+
+#[test]
+fn c08_two_of_every_form_at_once_have_one_effect_on_postgres() {
+    let model = Server::start(|request, _| Answer::AtOnce(reply(request)));
+    let database = Database::new();
+    two_of_every_form(&Home::with_database(&model, database.url()));
+}
+
 /// C-08: every request sent twice at once has one effect, and none of the two fails with a 5xx.
 #[test]
 fn c08_two_of_every_request_at_once_have_one_effect_in_a_file() {

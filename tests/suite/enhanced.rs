@@ -264,7 +264,11 @@ fn e21_a_constitution_can_require_evidence() {
         "constitution:\n  debate_policy:\n    require_evidence: true\n    track_convergence: true\n    enable_learning: false\n",
     );
     let run = debate(&home, &["--json"]);
-    run.expect(0, &[]);
+    let notice =
+        "Enhanced debate: constitution.yaml sets require_evidence and track_convergence; \
+         --no-enhanced turns it off";
+    run.expect(0, &[notice]);
+    assert_eq!(run.json()["notices"][0], notice);
     assert_eq!(
         run.json()["debate_record"]["rounds"]
             .as_array()
@@ -277,7 +281,10 @@ fn e21_a_constitution_can_require_evidence() {
         "constitution.yaml",
         "debate_policy:\n  require_evidence: perhaps\n",
     );
-    debate(&home, &[]).expect(2, &["constitution.yaml", "require_evidence"]);
+    let refused = debate(&home, &[]);
+    refused.expect(2, &["constitution.yaml:2: ", "require_evidence"]);
+    // The place is given once.
+    assert!(!refused.err.contains(" line 2"), "{}", refused.err);
     assert_eq!(server.asked().len(), asked);
 }
 

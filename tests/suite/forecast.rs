@@ -377,10 +377,13 @@ fn b09_outcomes_teach_the_pool_and_can_be_taken_back() {
     let weights = |run: &Run| run.json()["roundtable"]["accuracy_pool"].clone();
     let first = forecast(&home, &past);
     assert_eq!(weights(&first)["factor"], 1.0);
-    home.run(&["resolve", "last", "yes"]).expect(0, &[]);
+    let resolved = home.run(&["resolve", "last", "yes", "--json"]).json();
+    assert_eq!(resolved["outcome"], "yes");
+    assert!(resolved["scores"]["debate"]["brier"].is_number());
     let second = forecast(&home, &past);
-    home.run(&["resolve", "last", "yes", "--by", "The mayor"])
-        .expect(0, &[]);
+    let resolved = home.run(&["resolve", "last", "yes", "--by", "The mayor"]);
+    resolved.expect(0, &[]);
+    assert!(resolved.out.starts_with("Recorded outcome 'Yes'"));
     let third = forecast(&home, &past);
     assert_ne!(weights(&second)["weights"], weights(&third)["weights"]);
 

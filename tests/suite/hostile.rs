@@ -1,15 +1,18 @@
 //! Hostile input: no single request stops the server, makes it fail, or reads a file of its machine.
 //!
-//! Values for every field come from the OpenAPI document and from the forms of the pages. Each is sent while a `Watchdog` asks
-//! whether the server still answers others.
+//! Values for every field come from the OpenAPI document, from the forms of the pages and from the tools for agents. Each is sent
+//! while a `Watchdog` asks whether the server still answers others. [`routes`] checks that no route is left out.
 
 #![cfg(unix)]
 
+mod agents;
 mod attack;
 mod bombs;
 mod document;
 mod fields;
+mod forms;
 mod limits;
+mod routes;
 mod values;
 
 use crate::harness::{Home, Server, Serving};
@@ -43,7 +46,10 @@ impl Target {
     fn start() -> Self {
         let model = Server::good();
         let home = home(&model);
-        let serving = Serving::start(&home, &OPTIONS);
+        // An input may add a token, which would close a server without one.
+        let admin = home.token("admin");
+        let mut serving = Serving::start(&home, &OPTIONS);
+        serving.token = Some(admin);
         let (control, idle) = idle(&model);
         let debate = serving.debate();
         serving.until(&debate, "complete");

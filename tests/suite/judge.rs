@@ -280,6 +280,23 @@ fn several_contents_are_ranked_with_their_uncertainty() {
     assert_eq!(ranked["debates"].as_array().unwrap().len(), 3);
 }
 
+/// Equal scores are called so, instead of a difference of 0.0 that a spread of 0.0 explains.
+#[test]
+fn equal_scores_are_ranked_as_equal() {
+    let server = council_server(|_| 60.0);
+    let home = Home::with(&server);
+    for name in ["alpha.md", "beta.md"] {
+        home.write(name, POST);
+    }
+    let ranked = [
+        "judge", "alpha.md", "beta.md", "--rank", "--fast", "--model", "lab:x",
+    ];
+    let run = home.run(&ranked);
+    run.expect(0, &[]);
+    let reason = "alpha.md before beta.md: the scores are the same";
+    assert!(run.out.contains(reason), "{}", run.out);
+}
+
 #[test]
 fn text_from_standard_input_is_judged() {
     let server = council_server(even);

@@ -257,3 +257,27 @@ fn b03_recursion_is_refused() {
         assert_eq!(debates(&serving).len(), 0);
     }
 }
+
+/// C-19: the limits of the server hold for a side job too, which is no debate.
+#[test]
+fn c19_a_side_job_stays_within_the_limits() {
+    let model = model_server();
+    let home = Home::configured(
+        &model.url(),
+        "max_tokens = 400\n\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n",
+    );
+    let serving = Serving::start(&home, &[]);
+    let ask = |history: &str| {
+        let prompt = format!(
+            "### Task:\nGenerate a title.\nJSON format: {{ \"title\": \"x\" }}\n<chat_history>\n{history}\n</chat_history>"
+        );
+        let more = json!({ "messages": [{ "role": "user", "content": prompt }] });
+        serving.post(CHAT, &chat("roundtable/ask", &more))
+    };
+    let short = ask("USER: Is tea good?");
+    assert_eq!(short.status, 200, "{}", short.text());
+    let long = ask(&"USER: Is tea good? ".repeat(100));
+    assert_eq!(long.status, 400, "{}", long.text());
+    assert!(long.text().contains("400 are left"), "{}", long.text());
+    assert_eq!(model.count(), 1);
+}

@@ -15,7 +15,10 @@ const FORM: [(&str, &str); 1] = [("content-type", "application/x-www-form-urlenc
 
 /// The hidden key of a form that is shown now.
 fn key(serving: &Serving) -> String {
-    let page = serving.get("/").text();
+    key_of(&serving.get("/").text())
+}
+
+fn key_of(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"form_key\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()
 }
@@ -54,6 +57,39 @@ fn p09_a_form_that_is_sent_twice_starts_one_debate() {
     all.dedup();
     assert_eq!(all.len(), 5);
     assert_eq!(home.list().len(), 5);
+}
+
+/// The same for a follow-up question: a double click asks and pays for one.
+#[test]
+fn b14_a_follow_up_that_is_sent_twice_starts_one_debate() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    let path = format!("/debates/{id}");
+    let ask = |question: &str, key: &str| {
+        let body = format!("question={question}&protocol=dialectic&form_key={key}");
+        let path = format!("{path}/follow-up");
+        let sent = serving.send("POST", &path, &FORM, body.as_bytes());
+        assert_eq!(sent.status, 303, "{}", sent.text());
+        sent.header("location").unwrap().to_owned()
+    };
+    let shown = key_of(&serving.get(&path).text());
+    let mut asked: Vec<String> = thread::scope(|scope| {
+        let clicks: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| ask("And+then%3F", &shown)))
+            .collect();
+        clicks
+            .into_iter()
+            .map(|click| click.join().unwrap())
+            .collect()
+    });
+    asked.dedup();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_ne!(ask("And+if+not%3F", &shown), asked[0]);
+    let again = key_of(&serving.get(&path).text());
+    assert_ne!(ask("And+then%3F", &again), asked[0]);
+    assert_eq!(home.list().len(), 4);
 }
 
 /// Messages of a server name the provider and not its address, in every form that a reader gets. The command line names it.

@@ -172,6 +172,36 @@ fn limits_of_a_token_hold_across_servers() {
     assert_eq!(database.sql("SELECT count(*) FROM debates"), "3");
 }
 
+/// C-19: test calls of models are counted for all servers of a database together, and for those that start later.
+#[test]
+fn c19_test_calls_are_bounded_across_servers() {
+    let model = Server::start(|_, _| Answer::Reply("{\"yes\": true}".into()));
+    let database = Database::new();
+    let home = Home::with_database(&model, database.url());
+    let servers: Vec<Serving> = (0..3).map(|_| Serving::start(&home, &[])).collect();
+    let test = |serving: &Serving| serving.send("POST", "/models/test", &FORM, b"model=lab:x");
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let requests = servers.iter().flat_map(|serving| [serving; 4]);
+        let requests: Vec<_> = requests
+            .map(|serving| scope.spawn(|| test(serving).status))
+            .collect();
+        requests
+            .into_iter()
+            .map(|request| request.join().unwrap())
+            .collect()
+    });
+    let count = |status: u16| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((count(200), count(429)), (6, 6), "{statuses:?}");
+    assert_eq!(model.count(), 6);
+    drop(servers);
+
+    let later = Serving::start(&home, &[]);
+    assert_eq!(test(&later).status, 429);
+    let page = later.get("/models").text();
+    assert!(page.contains("in the last hour: 6 calls,"), "{page}");
+    assert_eq!(model.count(), 6);
+}
+
 /// A test call's cost counts for the day of its token, after a restart and on another server too.
 #[test]
 fn the_cost_of_a_test_call_is_stored() {

@@ -16,6 +16,14 @@ fn ranges_include_their_ends_and_reject_values_outside() {
     }
 }
 
+/// A critic that writes `-0.0` adjusts nothing, and no text shows the sign.
+#[test]
+fn zero_has_no_sign() {
+    let zero = Adjustment::new(-0.0).unwrap();
+    assert_eq!(serde_json::to_string(&zero).unwrap(), "0.0");
+    assert_eq!(format!("{:+}", zero.value()), "+0");
+}
+
 #[test]
 fn deserializing_enforces_the_range() {
     assert!(serde_json::from_str::<Probability>("1.2").is_err());

@@ -53,8 +53,8 @@ impl Trigger {
     pub fn reason(&self) -> String {
         match self {
             Self::Stagnation => {
-                "for two rounds there was less than one new FACT per seat, beliefs changed by at most 10%, and the seats \
-                 were close together"
+                "for two rounds there was less than one new FACT per seat, beliefs changed by at most 10%, and the \
+                 spread of stances or confidences was at most 0.15"
                     .to_owned()
             }
             Self::EarlyConvergence { gates } => {

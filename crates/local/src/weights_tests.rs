@@ -157,6 +157,7 @@ fn names(models: &[&Artifact]) -> Vec<&'static str> {
     models.iter().map(|artifact| artifact.name).collect()
 }
 
+/// B-16: the default model fits the memory.
 #[test]
 fn memory_selects_the_models_to_download() {
     let selected = |bytes| names(&language_models(available(bytes), &|_| false));

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::super::App;
 use super::super::access::Caller;
 use super::super::problem::Problem;
-use super::super::quota::record_outside;
+use super::super::quota::stored_budget;
 use super::answer::Answer;
 use super::ask::{Form, JsonForm};
 use super::debate::without_answer;
-use crate::model_probe::single_call;
+use super::side_call;
 use crate::store::DebateRow;
 
 const MAX_OUTPUT_TOKENS: u32 = 8192;
@@ -46,6 +46,8 @@ pub(super) async fn fit(
     let model = app.context.models.model_within(&full_name, &policy);
     let model = model.map_err(|error| failed(error.to_string()))?;
     let price = app.context.models.price(&full_name);
+    let budget = stored_budget(app, row.id).await?;
+    let mut used = row.totals;
     let mut fault = String::new();
     for attempt in 0..ATTEMPTS {
         let request = request(
@@ -56,8 +58,13 @@ pub(super) async fn fit(
             &answer.content,
             (&fault, attempt),
         )?;
-        let call = single_call(model.as_ref(), price, policy.priced_only, request).await;
-        record_outside(&app.store, caller, call.cost).await;
+        let left = side_call::left_of(budget, &used);
+        let call = side_call::make(app, caller, &left, (model.as_ref(), price), request)
+            .await
+            .map_err(|problem| failed(problem.detail().to_owned()))?;
+        used.input_tokens += call.usage.input;
+        used.output_tokens += call.usage.output;
+        used.cost_usd = used.cost_usd.zip(call.cost).map(|(sum, cost)| sum + cost);
         answer.usage.add(call.usage);
         if let Some(extension) = &mut answer.roundtable {
             extension.add_call(call.cost);

@@ -16,6 +16,7 @@ mod models;
 mod narration;
 mod respond;
 mod responses;
+mod side_call;
 mod side_job;
 mod stream;
 

@@ -2,6 +2,7 @@
 //! call of a fast model answers them; a debate would cost more than the chat.
 
 use roundtable_core::usage::Usage;
+use roundtable_engine::budget::Budget;
 use roundtable_engine::model::{Message, Request, Speaker};
 use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Panel;
@@ -13,16 +14,15 @@ use std::sync::Arc;
 use super::super::App;
 use super::super::access::Caller;
 use super::super::problem::Problem;
-use super::super::quota::record_outside;
 use super::super::requests::NewDebate;
 use super::super::rest;
 use super::super::scheduler::progress_sink;
 use super::answer::{Answer, TokenUsage, shorten};
 use super::ask::{Ask, Role, Turn};
 use super::catalog::Choice;
+use super::side_call;
 use crate::embedded;
 use crate::failure::Failure;
-use crate::model_probe::single_call;
 use crate::setup::{self, secrets};
 
 const MAX_OUTPUT_TOKENS: u64 = 2000;
@@ -85,16 +85,13 @@ pub(super) async fn answer(
     ask: &Ask,
 ) -> Result<Answer, Problem> {
     app.quotas.check(&app.store, caller).await?;
-    let fast = fast_model(app, caller, choice).await?;
+    let (fast, budget) = fast_model(app, caller, choice).await?;
     let is_remote = fast.name.split(':').next() != Some(embedded::PROVIDER);
     for turn in ask.turns.iter().filter(|_| is_remote) {
         secrets::check_words("/messages", &turn.text)?;
     }
-    let is_limited = caller.policy().priced_only;
-    let model = fast.seat_model.model.as_ref();
-    let request = request(&fast.name, ask);
-    let call = single_call(model, fast.seat_model.price, is_limited, request).await;
-    record_outside(&app.store, caller, call.cost).await;
+    let model = (fast.seat_model.model.as_ref(), fast.seat_model.price);
+    let call = side_call::make(app, caller, &budget, model, request(&fast.name, ask)).await?;
     let text = call.reply.map_err(|error| failed(&fast.name, &error))?;
     let text = roundtable_engine::reply::without_reasoning(&text);
     let mut answer = Answer {
@@ -118,8 +115,13 @@ fn usage(used: Usage) -> TokenUsage {
     usage
 }
 
-/// The fast model of a panel with the models of the choice. It is found, checked and limited like that of a debate.
-async fn fast_model(app: &Arc<App>, caller: &Caller, choice: Choice) -> Result<FastModel, Problem> {
+/// The fast model of a panel with the models of the choice, and the budget of the panel. It is found and checked like that of a
+/// debate.
+async fn fast_model(
+    app: &Arc<App>,
+    caller: &Caller,
+    choice: Choice,
+) -> Result<(FastModel, Budget), Problem> {
     let new = NewDebate {
         question: "Which model is fast?".to_owned(),
         model: choice.debate.model,
@@ -138,7 +140,8 @@ async fn fast_model(app: &Arc<App>, caller: &Caller, choice: Choice) -> Result<F
         })
     };
     let fast = setup::fast_model(&app.context, &prepared).or_else(first);
-    fast.ok_or_else(|| Failure::no_model("no model is available").into())
+    let fast = fast.ok_or_else(|| Failure::no_model("no model is available"))?;
+    Ok((fast, prepared.budget))
 }
 
 fn request(model: &str, ask: &Ask) -> Request {

@@ -10,6 +10,7 @@ mod debate;
 mod debates;
 mod error_page;
 mod fields;
+mod form_key;
 mod handlers;
 mod home;
 mod learning;

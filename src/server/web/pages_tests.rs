@@ -260,9 +260,7 @@ fn models() -> ModelsView {
             text: "lab:qwen3-32b answered {\"yes\": true} in 1.2 s".into(),
             succeeded: true,
         }),
-        test_account: Some(
-            "Test calls on this server in the last hour: 1 call, 80 tokens, $0.0001.".into(),
-        ),
+        test_account: Some("Test calls in the last hour: 1 call, 80 tokens, $0.0001.".into()),
         tiers: vec![
             tier("Deliberate tier", "lab:qwen3-32b"),
             tier("Fast tier", "lab:small"),

@@ -5,6 +5,7 @@ use roundtable_engine::report::{NextAction, Report};
 use roundtable_engine::transcript::Transcript;
 
 use super::Choice;
+use super::form_key::new_key;
 use crate::format::short;
 use crate::render;
 use crate::store::{self, DebateRow};
@@ -20,6 +21,8 @@ pub(crate) struct ThreadView {
     pub(super) follow_ups: Vec<Link>,
     /// The protocols that a follow-up can have; empty if none can be asked.
     pub(super) protocols: Vec<Choice>,
+    /// Of the form that asks the next question.
+    pub(super) form_key: String,
 }
 
 pub(super) struct Link {
@@ -38,6 +41,7 @@ impl ThreadView {
             lost: lost.map(|parent| short(&parent.question, MAX_QUESTION)),
             follow_ups: thread.follow_ups.iter().map(Link::new).collect(),
             protocols: Vec::new(),
+            form_key: new_key(),
         }
     }
 

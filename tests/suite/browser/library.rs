@@ -14,7 +14,16 @@ fn with_three_debates(home: &Home) {
 /// C-14: debates are found by words of their answers, by tag and by pin, without scripts.
 #[tokio::test]
 async fn c14_debates_are_found_by_answer_tag_and_pin() {
-    let home = Home::with_model(&Server::good());
+    search_tag_and_pin(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn c14_debates_are_found_by_answer_tag_and_pin_on_postgres() {
+    search_tag_and_pin(Home::on_postgres).await;
+}
+
+async fn search_tag_and_pin(home: fn(&Server) -> Home) {
+    let home = home(&Server::good());
     with_three_debates(&home);
     let served = Serving::start(&home, &[]);
     let browser = Browser::with(DESKTOP, Scripts::Off).await;
@@ -53,7 +62,16 @@ async fn c14_debates_are_found_by_answer_tag_and_pin() {
 /// Several debates are exported as one file, and deleted together. The list shows what the month has cost.
 #[tokio::test]
 async fn c14_several_debates_are_exported_and_deleted_at_once() {
-    let home = Home::with_model(&Server::good());
+    export_and_delete_several(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn c14_several_debates_are_exported_and_deleted_at_once_on_postgres() {
+    export_and_delete_several(Home::on_postgres).await;
+}
+
+async fn export_and_delete_several(home: fn(&Server) -> Home) {
+    let home = home(&Server::good());
     with_three_debates(&home);
     let served = Serving::start(&home, &[]);
     let form = [("content-type", "application/x-www-form-urlencoded")];

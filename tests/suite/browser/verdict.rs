@@ -224,8 +224,17 @@ async fn the_page_prints_with_everything_open() {
 /// F-16, F-17: the outcome of a forecast is recorded in the browser, without scripts, and the calibration page follows.
 #[tokio::test]
 async fn f16_a_forecast_is_resolved_in_the_browser() {
+    resolve_a_forecast(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn f16_a_forecast_is_resolved_in_the_browser_on_postgres() {
+    resolve_a_forecast(Home::on_postgres).await;
+}
+
+async fn resolve_a_forecast(home: fn(&Server) -> Home) {
     let server = Server::start(crate::all_protocols::any_reply);
-    let home = Home::with_model(&server);
+    let home = home(&server);
     home.run(&[
         "forecast",
         "Will it open?",
@@ -260,8 +269,17 @@ async fn f16_a_forecast_is_resolved_in_the_browser() {
 /// E-15: how a decision turned out is recorded in the browser: an event, and the assessment with its lesson.
 #[tokio::test]
 async fn e15_a_decision_is_tracked_and_assessed_in_the_browser() {
+    track_and_assess(Home::with_model).await;
+}
+
+#[tokio::test]
+async fn e15_a_decision_is_tracked_and_assessed_in_the_browser_on_postgres() {
+    track_and_assess(Home::on_postgres).await;
+}
+
+async fn track_and_assess(home: fn(&Server) -> Home) {
     let server = Server::start(crate::all_protocols::any_reply);
-    let home = Home::with_model(&server);
+    let home = home(&server);
     home.run(&[
         "debate",
         crate::harness::QUESTION,

@@ -41,6 +41,29 @@ impl Input {
         }
     }
 
+    pub(super) fn put(path: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            method: "PUT",
+            ..Self::json(path, body)
+        }
+    }
+
+    /// A file in a form, as browsers send it.
+    pub(super) fn upload(path: &str, field: &str, file: &str, content: &str) -> Self {
+        let line = |text: &str| format!("{text}\r\n");
+        let head = format!("content-disposition: form-data; name=\"{field}\"; filename=\"{file}\"");
+        let question = "content-disposition: form-data; name=\"question\"";
+        let lines = [
+            "--x", question, "", "Why?", "--x", &head, "", content, "--x--",
+        ];
+        Self {
+            method: "POST",
+            path: path.to_owned(),
+            headers: vec![("content-type", "multipart/form-data; boundary=x".into())],
+            body: lines.map(line).concat().into_bytes(),
+        }
+    }
+
     pub(super) fn form(path: &str, fields: &[(&str, &str)]) -> Self {
         let fields: Vec<String> = fields
             .iter()
@@ -140,11 +163,6 @@ impl<'s> Attack<'s> {
     fn judge(&mut self, input: &Input, answered: Answered, wait: Duration) -> Option<Reply> {
         self.inputs += 1;
         self.longest = self.longest.max(wait);
-        if wait > LIMIT {
-            let shown = input.shown();
-            self.faults
-                .push(format!("stood still for {wait:?}: {shown}"));
-        }
         if wait > LIMIT {
             self.faults
                 .push(format!("stood still for {wait:?}: {}", input.shown()));

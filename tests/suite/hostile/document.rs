@@ -20,7 +20,7 @@ impl Document {
     }
 
     /// The smallest value that fits, so that the hostile one next to it is checked.
-    fn sample(&self, schema: &Value) -> Value {
+    pub(super) fn sample(&self, schema: &Value) -> Value {
         let schema = self.resolve(schema);
         for key in ["anyOf", "oneOf"] {
             if let Some(choices) = schema[key].as_array() {
@@ -53,7 +53,7 @@ impl Document {
     }
 
     /// Every field of a schema, with those within it.
-    fn fields(&self, schema: &Value, here: &[Part], found: &mut Vec<Vec<Part>>) {
+    pub(super) fn fields(&self, schema: &Value, here: &[Part], found: &mut Vec<Vec<Part>>) {
         const MAX_DEPTH: usize = 8;
         let schema = self.resolve(schema);
         if here.len() > MAX_DEPTH {
@@ -100,16 +100,42 @@ pub(super) fn put(body: &mut Value, path: &[Part], value: Value) {
     *here = value;
 }
 
-/// Requests for every field of every operation that takes a body.
-pub(super) fn bodies(document: &Document, debate: &str) -> Vec<(String, Value, Vec<Part>)> {
+/// A field of a request's body.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub is_put: bool,
+    pub path: String,
+    /// A valid body.
+    pub base: Value,
+    pub field: Vec<Part>,
+}
+
+/// The operations that take a body, as method, path and schema.
+pub(super) fn operations(document: &Document) -> Vec<(&'static str, &str, &Value)> {
     let mut all = Vec::new();
     for (path, operations) in document.0["paths"].as_object().unwrap() {
-        let schema = &operations["post"]["requestBody"]["content"]["application/json"]["schema"];
-        if !schema.is_object() {
-            continue;
+        for method in ["post", "put"] {
+            let content = &operations[method]["requestBody"]["content"];
+            let schema = &content["application/json"]["schema"];
+            if schema.is_object() {
+                all.push((method, path.as_str(), document.resolve(schema)));
+            }
         }
-        let schema = document.resolve(schema);
-        let target = path.replace("{id}", debate);
+    }
+    all
+}
+
+/// Every field of every operation that takes a body.
+pub(super) fn places(document: &Document, debate: &str) -> Vec<Place> {
+    let mut all = Vec::new();
+    for (method, path, schema) in operations(document) {
+        let target = path.replace("{id}", debate).replace("{name}", "other");
+        let place = |base: &Value, field: Vec<Part>| Place {
+            is_put: method == "put",
+            path: target.clone(),
+            base: base.clone(),
+            field,
+        };
         let mut base = document.sample(schema);
         if path == "/api/v1/debates" {
             // Nothing is called with this budget, so that thousands of debates end at once.
@@ -120,21 +146,13 @@ pub(super) fn bodies(document: &Document, debate: &str) -> Vec<(String, Value, V
         let rules = schema["properties"]["rules"]["anyOf"].as_array();
         let inputs = rules.into_iter().flatten();
         fields.retain(|field| !matches!(&field[..], [Part::Field(name), _, ..] if name == "rules"));
-        all.extend(
-            fields
-                .into_iter()
-                .map(|field| (target.clone(), base.clone(), field)),
-        );
+        all.extend(fields.into_iter().map(|field| place(&base, field)));
         for input in inputs {
             let mut base = base.clone();
             base["protocol"] = input["title"].clone();
             let mut fields = Vec::new();
             document.fields(input, &[Part::Field("rules".into())], &mut fields);
-            all.extend(
-                fields
-                    .into_iter()
-                    .map(|field| (target.clone(), base.clone(), field)),
-            );
+            all.extend(fields.into_iter().map(|field| place(&base, field)));
         }
     }
     all

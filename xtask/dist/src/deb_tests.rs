@@ -37,7 +37,7 @@ fn the_archive_has_its_three_members_at_even_offsets() {
     assert_eq!(archive, example(1_700_000_000));
 }
 
-/// Checked if the system has `dpkg-deb`.
+/// B-16. Checked if the system has `dpkg-deb`.
 #[test]
 fn dpkg_reads_the_package() {
     if Command::new("dpkg-deb").arg("--version").output().is_err() {

@@ -39,7 +39,7 @@ fn the_same_files_give_the_same_bytes() {
     assert_eq!(example(), example());
 }
 
-/// Checked if the system has Python with pip.
+/// B-16. Checked if the system has Python with pip.
 #[test]
 fn pip_installs_the_wheel() {
     let pip = |arguments: &[&str]| {

@@ -5,21 +5,23 @@ use std::sync::Arc;
 use axum::extract::{Extension, Form, Path, State};
 use axum::response::Response;
 use roundtable_engine::protocols;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::super::form_key::create_request;
 use super::super::routes::redirect_to_debate;
 use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::NewDebate;
 use crate::server::rest;
-use crate::store;
+use crate::store::{self, Created};
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct FollowUpForm {
     question: String,
     protocol: String,
+    form_key: String,
 }
 
 pub(crate) async fn ask(
@@ -29,6 +31,10 @@ pub(crate) async fn ask(
     Form(form): Form<FollowUpForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &caller, &id).await?;
+    let sent = create_request(&caller, &form.form_key, &(row.id, &form));
+    if let Some(Created::New(id) | Created::Existing(id)) = app.store.find_created(&sent).await? {
+        return Ok(redirect_to_debate(&id.to_string()));
+    }
     let protocol = match protocols::named(&form.protocol) {
         Some(protocol) => protocol,
         None => protocols::of_follow_up(&row.protocol),
@@ -40,10 +46,6 @@ pub(crate) async fn ask(
         ..NewDebate::of(protocol.name())
     };
     let spec = rest::spec_of(&app, &caller, request).await?;
-    let sent = store::CreateRequest {
-        token: caller.token,
-        ..store::CreateRequest::default()
-    };
     let created = rest::start(&app, &caller, spec, &sent).await?;
     Ok(redirect_to_debate(&rest::id_of(&created)?.to_string()))
 }

@@ -13,10 +13,10 @@ use roundtable_engine::preset::Preset;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::super::debates::Row;
 use super::super::fields::{FieldGroup, protocol_input};
+use super::super::form_key::{FORM_KEY, create_request, new_key};
 use super::super::home::{
     FormOptions, HomeView, ModelOption, ProviderModels, SeatField, TaskPanel, Way, cast_title,
 };
@@ -31,14 +31,12 @@ use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::{BudgetRequest, GivenSource, NewDebate};
 use crate::server::rest;
-use crate::store::{self, Created, Filter, TokenLimits};
+use crate::store::{Created, Filter, TokenLimits};
 
 /// Limit on the time that a page waits for the providers' lists of models.
 pub(super) const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
 const RECENT_DEBATES: u32 = 5;
 const MAX_MODELS_PER_PROVIDER: usize = 60;
-/// The field that identifies the form that was shown, so that sending it twice starts one debate.
-const FORM_KEY: &str = "form_key";
 /// The prefix of the name of a preset among the ways of a task.
 const PRESET: &str = "preset:";
 
@@ -47,8 +45,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Caller>,
     Query(mut form): Query<StartForm>,
 ) -> Result<Response, Problem> {
-    let key = Uuid::new_v4().to_string();
-    form.values.insert(FORM_KEY.to_owned(), key);
+    form.values.insert(FORM_KEY.to_owned(), new_key());
     let options = form_options(&app, &caller, &form).await?;
     let view = HomeView::new(options, form);
     Ok(page(view.page(frame("ask", Some(&caller)))))
@@ -104,27 +101,12 @@ async fn form_again(
 }
 
 async fn create(app: &Arc<App>, caller: &Caller, form: &StartForm) -> Result<Created, Problem> {
-    let request = create_request(caller, form);
+    let request = create_request(caller, form.get(FORM_KEY), &(&form.values, &form.files));
     if let Some(created) = app.store.find_created(&request).await? {
         return Ok(created);
     }
     let spec = rest::spec_of(app, caller, new_debate(&app.context.data, form)?).await?;
     rest::start(app, caller, spec, &request).await
-}
-
-/// A form that is sent again, by a double click or a reload, starts no second debate. One that was changed before it was sent
-/// again does, so the key has a hash of the form too.
-fn create_request(caller: &Caller, form: &StartForm) -> store::CreateRequest {
-    let content = serde_json::to_vec(&(&form.values, &form.files)).unwrap_or_default();
-    let fingerprint = rest::fingerprint(&content);
-    let is_key = Uuid::try_parse(form.get(FORM_KEY)).is_ok();
-    let key = is_key.then(|| rest::key_of(caller, &format!("form/{fingerprint}")));
-    store::CreateRequest {
-        key,
-        fingerprint,
-        token: caller.token,
-        is_attended: false,
-    }
 }
 
 /// The form as a request of the API.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use roundtable_core::usage::Money;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
@@ -20,7 +21,7 @@ use crate::server::audit::AuditNote;
 use crate::server::problem::Problem;
 use crate::server::quota::record_outside;
 use crate::server::scheduler::progress_sink;
-use crate::server::test_calls::TEST_TIMEOUT;
+use crate::server::test_calls::{TEST_TIMEOUT, TestCalls, TestRefused};
 use crate::server::{App, log};
 use crate::setup::{check_allowed, price_unknown};
 use crate::store::{AuditOutcome, Scope};
@@ -51,7 +52,12 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     ModelsView {
         problems: Vec::new(),
         test: None,
-        test_account: app.test_calls.summary(),
+        test_account: TestCalls::summary(&app.store)
+            .await
+            .unwrap_or_else(|error| {
+                log::note(&format!("cannot read the account of test calls: {error}"));
+                None
+            }),
         tiers: vec![
             tier("Deliberate tier", discovery.deliberate.as_ref()),
             tier("Fast tier", discovery.fast.as_ref()),
@@ -170,8 +176,13 @@ async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestR
     if let Err(problem) = check_token(app, caller, &name).await {
         return failed(problem.status(), problem.detail().to_owned());
     }
-    let admitted = match app.test_calls.admit(&limits) {
+    let price = app.context.models.price(&name);
+    let admitted = match app.test_calls.admit(&app.store, &limits, price).await {
         Ok(admitted) => admitted,
+        Err(TestRefused::Store(error)) => {
+            let problem = Problem::from(error);
+            return failed(problem.status(), problem.detail().to_owned());
+        }
         Err(refused) => return failed(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
     };
     let started = Instant::now();
@@ -180,20 +191,21 @@ async fn run_test(app: &App, caller: &Caller, model: &str) -> (StatusCode, TestR
     let call = trial(&app.context, &name, &limits, &policy, sink.fetching);
     let trial = match tokio::time::timeout(TEST_TIMEOUT, call).await {
         Ok(Ok(trial)) => trial,
-        Ok(Err(failure)) => return failed(StatusCode::OK, failure.message().to_owned()),
+        Ok(Err(failure)) => {
+            // No call was made.
+            TestCalls::record(&app.store, admitted, 0, Some(Money::ZERO)).await;
+            return failed(StatusCode::OK, failure.message().to_owned());
+        }
         Err(_) => {
-            // The provider may charge for it: counted as if it had used all it may.
-            let price = app.context.models.price(&name);
+            // The provider may charge for it: it stays counted as if it had used all it can.
             let cost = price.map(|price| price.of(MAX_TEST_USAGE));
-            app.test_calls
-                .record(admitted, MAX_TEST_USAGE.total(), cost);
             record_outside(&app.store, caller, cost).await;
             let text = format!("{name}: no answer within {} s", TEST_TIMEOUT.as_secs());
             return failed(StatusCode::OK, text);
         }
     };
     let tokens = trial.usage.total();
-    app.test_calls.record(admitted, tokens, trial.cost);
+    TestCalls::record(&app.store, admitted, tokens, trial.cost).await;
     record_outside(&app.store, caller, trial.cost).await;
     log::note(&format!(
         "test call of {}: {tokens} tokens, {}",

@@ -306,7 +306,7 @@ impl Debate {
             .collect()
     }
 
-    /// The next step after the last round. A panel that agrees too easily plays an objection round before it may end (M-08).
+    /// The next step after the last round. A panel that settles too early plays an objection round before it may end (M-08).
     pub fn next_step(&self, max_rounds: u32) -> NextStep {
         let history = self.history();
         let Some(last) = self.rounds.last() else {

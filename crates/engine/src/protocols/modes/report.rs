@@ -214,7 +214,7 @@ fn worth(verdict: &Verdict) -> Section {
     blocks.push(Block::Table(table));
     for alarm in &verdict.groupthink {
         let text = format!(
-            "The panel agreed too easily after round {} ({}); round {} was a critical-objection round.",
+            "Groupthink was suspected after round {}: {}. Round {} was a critical-objection round.",
             alarm.round,
             alarm.trigger.reason(),
             alarm.objection_round

@@ -208,6 +208,45 @@ async fn m08_an_open_blocker_is_not_presented_as_agreement() {
     );
 }
 
+/// M-08: a split panel is not called an agreement either: not to a person, not to the seats, and not in the report.
+#[tokio::test]
+async fn m08_a_split_panel_is_not_presented_as_agreement() {
+    let model = changed(herd, |request, _, reply| {
+        let is_for = SEATS[..2].contains(&seat_of(request).as_str());
+        reply["debate_alignment"] = json!(if is_for { "Use a queue" } else { "Wait" });
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let table = open_table(setup("collaborative", 4, 5), &model, &journal).await;
+    play(&table, &Modes).await.unwrap_err();
+    let query = crate::table::open_question(&entries(&journal))
+        .unwrap()
+        .clone();
+    assert_eq!(query.key, "r2/groupthink");
+    assert_eq!(query.options, [ANOTHER_ROUND, "Use a queue", "Wait"]);
+    assert!(
+        query
+            .question
+            .starts_with("The panel does not agree (2 for \"Use a queue\", 2 for \"Wait\")"),
+        "{query:?}"
+    );
+    let objecting = contributions_in(&model, 2);
+    assert_eq!(objecting.len(), 4);
+    for request in objecting {
+        let instructions = request.messages[1].text.rsplit("## What to do").next();
+        assert!(!instructions.unwrap().contains("the panel agrees"));
+    }
+    decide(journal.as_ref(), 0, "Wait".into(), None, None)
+        .await
+        .unwrap();
+    play_to_end(setup("collaborative", 4, 5), &model, &journal).await;
+    let report = report_json(&journal);
+    assert!(
+        report.contains("Groupthink was suspected after round 1: at least 75%"),
+        "{report}"
+    );
+    assert!(!report.contains("The panel agree"), "{report}");
+}
+
 /// M-08: uncited references are not sources, and are sent back once.
 #[tokio::test]
 async fn m08_uncited_references_are_no_sources() {
@@ -297,7 +336,7 @@ async fn m08_small_models_that_agree_do_not_wait_for_a_person() {
         (State::Complete, 1)
     );
     let objecting = contributions(&model).into_iter();
-    let objecting = objecting.filter(|request| text_of(request).contains("All agree too easily"));
+    let objecting = objecting.filter(|request| text_of(request).contains("may be settling too early"));
     assert_eq!(objecting.count(), 3);
 }
 

@@ -82,7 +82,8 @@ async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it()
     // A panel of BLOCKERs has no majority; here the debate does not wait for a person.
     let rules = rules("collaborative", 9).with_escalation(EscalationPolicy::Never);
     let setup = setup_of(&rules, 3, Ability::Full);
-    let verdict = play_to_end(setup, &model, &Arc::default()).await;
+    let journal = Arc::default();
+    let verdict = play_to_end(setup, &model, &journal).await;
     assert_eq!(
         (verdict.stop_reason.as_str(), verdict.total_rounds),
         ("plateau", 4)
@@ -92,6 +93,13 @@ async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it()
         roundtable_core::groupthink::Trigger::Stagnation
     );
     assert_eq!(verdict.state.open_blockers().count(), 3);
+    // Three BLOCKERs are no agreement.
+    let report = report_json(&journal);
+    assert!(
+        report.contains("Groupthink was suspected after round 3: for two rounds"),
+        "{report}"
+    );
+    assert!(!report.contains("agreed too easily"), "{report}");
 }
 
 /// M-05: the round limit ends a debate without agreement; the result names it and keeps the BLOCKER.

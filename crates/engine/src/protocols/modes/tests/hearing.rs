@@ -318,9 +318,14 @@ async fn m16_citations_of_others_can_be_resolved() {
         }
         assert!(!shared.contains("[1]"), "{shared}");
     }
-    // The journal keeps the reply as said.
+    // The journal keeps the reply as said, and readers have the seat's own list below it.
     let said = by_key(&journal)["r1/analyst/speak"].to_string();
     assert!(said.contains("Demand falls.[INFER][1]"), "{said}");
+    let transcript = crate::transcript::Transcript::of("id", &entries(&journal)).unwrap();
+    let turn = transcript.turn("r1/analyst/speak").unwrap();
+    let (argument, list) = turn.text().unwrap().split_once("**References**").unwrap();
+    assert!(argument.contains("Demand falls.[INFER][1]"), "{argument}");
+    assert!(list.contains("[1] Log 1 of the analyst"), "{list}");
 }
 
 /// M-16: every objection is shown with its own seat, ground, reason and counter id.
