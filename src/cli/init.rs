@@ -1,6 +1,7 @@
 //! `roundtable init`: shows what was found, tests a model, and writes it into the configuration. Nothing is changed before the
 //! last question about a change is answered.
 
+mod agent_offer;
 mod choice;
 mod completion_offer;
 mod found;
@@ -25,6 +26,7 @@ use crate::estimate::UsageEstimate;
 use crate::failure::{Code, Failure};
 use crate::models::TierModels;
 use crate::setup::DebateSpec;
+use agent_offer::AgentOffer;
 use choice::{Test, choose, same_for_both};
 use completion_offer::CompletionOffer;
 use found::Found;
@@ -69,6 +71,8 @@ struct Decisions {
     writes_file: bool,
     /// To be installed.
     completions: Option<CompletionOffer>,
+    /// To be changed.
+    agents: Vec<AgentOffer>,
 }
 
 /// `given` is the file of `--config`.
@@ -175,7 +179,7 @@ async fn decide(
     };
     let mut completions = CompletionOffer::for_shell_of(&app.environment)?;
     if let Some(offer) = &completions {
-        let is_accepted = match prompt {
+        let is_accepted = match prompt.as_deref_mut() {
             Some(prompt) if offer.can_be_installed() => offer.ask(prompt).await?,
             Some(_) | None => {
                 note(args, &offer.instruction());
@@ -184,6 +188,7 @@ async fn decide(
         };
         completions = completions.filter(|_| is_accepted);
     }
+    let agents = agents(app, args, prompt).await?;
     Ok(Decisions {
         found,
         models,
@@ -191,7 +196,31 @@ async fn decide(
         edit,
         writes_file,
         completions,
+        agents,
     })
+}
+
+/// The agents that the user wants to use Roundtable from.
+async fn agents(
+    app: &AppContext,
+    args: &Args,
+    mut prompt: Option<&mut Prompt>,
+) -> Result<Vec<AgentOffer>, Stop> {
+    let mut accepted = Vec::new();
+    // Without the path of this program there is nothing to enter.
+    let Ok(program) = std::env::current_exe() else {
+        return Ok(accepted);
+    };
+    for offer in AgentOffer::all(&app.environment, &program) {
+        let Some(prompt) = prompt.as_deref_mut() else {
+            note(args, &offer.instruction());
+            continue;
+        };
+        if offer.ask(prompt).await? {
+            accepted.push(offer);
+        }
+    }
+    Ok(accepted)
 }
 
 /// To standard error, unless the output is for a program.
@@ -285,7 +314,7 @@ fn carry_out(
     if let Some(offer) = &decisions.completions {
         offer.install()?;
     }
-    Ok(())
+    decisions.agents.iter().try_for_each(AgentOffer::install)
 }
 
 /// Suggests a question and runs it if the user wants.

@@ -1,6 +1,6 @@
 //! `roundtable mcp`: the MCP server for one agent, and its entry in the configuration of clients.
 
-mod install;
+pub(super) mod install;
 
 use std::process::ExitCode;
 use std::sync::Arc;

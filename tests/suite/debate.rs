@@ -281,9 +281,12 @@ fn m09_a_withheld_turn_is_on_no_surface() {
         let mut reply = reply(request);
         match schema_name(request).as_str() {
             "evaluation" if before == 0 => {
-                reply = json!({ "assessment": "Too far.", "risk": "harmful", "withhold": ["builder"] });
+                reply =
+                    json!({ "assessment": "Too far.", "risk": "harmful", "withhold": ["builder"] });
             }
-            "contribution" if reply["claims"][0]["text"] == "The builder saw bursts in month 1." => {
+            "contribution"
+                if reply["claims"][0]["text"] == "The builder saw bursts in month 1." =>
+            {
                 let argument = reply["argument"].as_str().unwrap();
                 reply["argument"] = json!(format!("{argument} First, {MARK}.[INFER]"));
                 reply["position"] = json!(format!("We should {MARK}."));

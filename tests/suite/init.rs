@@ -382,6 +382,30 @@ fn completions_are_installed_on_yes() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn b02_an_agent_gets_its_entry_on_yes() {
+    let home = keyed(&Server::good());
+    std::fs::create_dir(home.path().join(".cursor")).unwrap();
+    std::fs::create_dir(home.path().join(".codex")).unwrap();
+    let mut session = session(&home, COLUMNS, &[]);
+    session.until(CHOICE).types("\n");
+    session.until(WRITE).types("\n");
+    session
+        .until("Let Cursor ask Roundtable")
+        .until(RUN)
+        .types("y\n");
+    session
+        .until("Let Codex ask Roundtable")
+        .until(RUN)
+        .types("\n");
+    session.until("A first question").until(RUN).types("\n");
+    assert_eq!(session.end().code, 0);
+    let entry = text(home.path().join(".cursor/mcp.json"));
+    assert!(entry.contains("\"roundtable\""), "{entry}");
+    assert!(!home.path().join(".codex/config.toml").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_narrow_terminal_without_colours_is_readable() {
     let home = keyed(&Server::good());
     let mut session = session(&home, 40, &[("NO_COLOR", "1")]);

@@ -21,7 +21,7 @@ const CALL_TIMEOUT_SECONDS: u64 = 300;
 
 /// A program that starts MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum McpClient {
+pub(in crate::cli) enum McpClient {
     ClaudeCode,
     ClaudeDesktop,
     Cursor,
@@ -33,13 +33,13 @@ pub(super) enum McpClient {
 
 /// The change to the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::cli) enum Change {
     Install,
     Uninstall,
 }
 
 impl McpClient {
-    pub(super) const fn title(self) -> &'static str {
+    pub(in crate::cli) const fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
             Self::ClaudeDesktop => "Claude Desktop",
@@ -52,7 +52,7 @@ impl McpClient {
     }
 
     /// The user's configuration file of the client.
-    pub(super) fn file(self, environment: &Environment) -> Option<PathBuf> {
+    pub(in crate::cli) fn file(self, environment: &Environment) -> Option<PathBuf> {
         let folders = environment.folders.as_ref()?;
         let home = &folders.home;
         let config = folders.config.parent()?;
@@ -114,7 +114,7 @@ impl McpClient {
     }
 
     /// The change of the client's file, not yet written.
-    pub(super) fn prepare(
+    pub(in crate::cli) fn prepare(
         self,
         file: &Path,
         program: &Path,
