@@ -264,11 +264,9 @@ fn e21_a_constitution_can_require_evidence() {
         "constitution:\n  debate_policy:\n    require_evidence: true\n    track_convergence: true\n    enable_learning: false\n",
     );
     let run = debate(&home, &["--json"]);
-    let notice =
-        "Enhanced debate: constitution.yaml sets require_evidence and track_convergence; \
+    let notice = "Enhanced debate: constitution.yaml sets require_evidence and track_convergence; \
          --no-enhanced turns it off";
     run.expect(0, &[notice]);
-    assert_eq!(run.json()["notices"][0], notice);
     assert_eq!(
         run.json()["debate_record"]["rounds"]
             .as_array()

@@ -336,7 +336,8 @@ async fn m08_small_models_that_agree_do_not_wait_for_a_person() {
         (State::Complete, 1)
     );
     let objecting = contributions(&model).into_iter();
-    let objecting = objecting.filter(|request| text_of(request).contains("may be settling too early"));
+    let objecting =
+        objecting.filter(|request| text_of(request).contains("may be settling too early"));
     assert_eq!(objecting.count(), 3);
 }
 
