@@ -283,7 +283,13 @@ fn several_contents_are_ranked_with_their_uncertainty() {
 /// Equal scores are called so, instead of a difference of 0.0 that a spread of 0.0 explains.
 #[test]
 fn equal_scores_are_ranked_as_equal() {
-    let server = council_server(|_| 60.0);
+    // The server adds 4 to the scores of these judges.
+    let is_higher = |text: &str| {
+        ["You are the Hook Analyst", "You are the Trend"]
+            .iter()
+            .any(|judge| text.contains(judge))
+    };
+    let server = council_server(move |text| if is_higher(text) { 56.0 } else { 60.0 });
     let home = Home::with(&server);
     for name in ["alpha.md", "beta.md"] {
         home.write(name, POST);

@@ -60,6 +60,10 @@ fn e22_opposites_in_words_are_found_and_agreement_is_not_mistaken_for_them() {
     for (name, labelled, precision, recall) in sets {
         let measured = measured(labelled);
         pairs += measured.pairs;
+        println!(
+            "{name}: {} pairs, precision {:.3}, recall {:.3}",
+            measured.pairs, measured.precision, measured.recall
+        );
         assert!(
             measured.precision >= precision && measured.recall >= recall,
             "{name}: precision {:.3}, recall {:.3}: {:#?}",
