@@ -264,7 +264,7 @@ fn c19_a_side_job_stays_within_the_limits() {
     let model = model_server();
     let home = Home::configured(
         &model.url(),
-        "max_tokens = 400\n\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n",
+        "max_tokens_total = 400\n\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n",
     );
     let serving = Serving::start(&home, &[]);
     let ask = |history: &str| {
