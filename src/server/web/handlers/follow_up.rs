@@ -1,15 +1,13 @@
 //! The form of the debate page that asks a follow-up question.
 
-use std::sync::Arc;
-
-use axum::extract::{Extension, Form, Path, State};
+use axum::extract::Form;
 use axum::response::Response;
 use roundtable_engine::protocols;
 use serde::Deserialize;
 
 use super::super::routes::redirect_to_debate;
+use super::target::Target;
 use crate::server::App;
-use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::NewDebate;
 use crate::server::rest;
@@ -23,12 +21,15 @@ pub(crate) struct FollowUpForm {
 }
 
 pub(crate) async fn ask(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<FollowUpForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
+    let Target {
+        app,
+        caller,
+        row,
+        id,
+    } = target;
     let protocol = match protocols::named(&form.protocol) {
         Some(protocol) => protocol,
         None => protocols::of_follow_up(&row.protocol),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use roundtable_engine::transcript::capital;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
@@ -57,7 +58,7 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
             tier("Fast tier", discovery.fast.as_ref()),
             embeddings,
         ],
-        advice: discovery.advice,
+        advice: discovery.advice.as_deref().map(capital),
         providers: discovery
             .findings
             .into_iter()
