@@ -26,9 +26,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::forecast::replies;
+use harness::mcp::McpProcess;
 use harness::{Answer, Home, QUESTION, Server, good};
 use roundtable_core::similarity::Index;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{memory_mb, report};
 
 /// Much less than a hosted model takes, so that the overhead is visible.
@@ -45,6 +46,7 @@ fn main() {
         ("cpu", &cpu_per_call),
         ("startup", &startup),
         ("memory", &idle_memory),
+        ("mcp", &mcp),
         ("retrieval", &retrieval),
     ]);
 }
@@ -250,6 +252,26 @@ fn idle_memory() {
     stop(child);
     let what = "memory while waiting for a model, embedded model not loaded";
     report(what, memory, "MB", 30.0);
+}
+
+/// An MCP process: from its start to its first response, and while it waits for requests.
+fn mcp() {
+    let server = Server::start(|_, _| Answer::Silence);
+    let home = Home::with_model(&server);
+    let mut best = Duration::MAX;
+    let mut memory = 0.0;
+    for _ in 0..RUNS {
+        let started = Instant::now();
+        let mut process = McpProcess::initialized(&home, &[], "2025-06-18");
+        process.request("tools/list", json!({}));
+        best = best.min(started.elapsed());
+        thread::sleep(Duration::from_millis(200));
+        memory = memory_mb(process.child.id(), "VmRSS");
+        process.close();
+    }
+    let what = "`roundtable mcp` from its start to the list of its tools";
+    report(what, best.as_secs_f64() * 1000.0, "ms", 100.0);
+    report("memory of an idle MCP process", memory, "MB", 40.0);
 }
 
 fn retrieval() {

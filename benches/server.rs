@@ -16,8 +16,8 @@
 mod harness;
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,7 @@ use tokio::sync::watch;
 
 const DELAY: Duration = Duration::from_millis(200);
 const CALLS: usize = 9;
+const RUNS: usize = 5;
 
 fn main() {
     allow_many_files();
@@ -43,6 +44,8 @@ fn main() {
         ("hundred", &|| hundred_at_once(&runtime)),
         ("embedder", &|| hundred_with_embedder(&runtime)),
         ("mcp", &|| hundred_over_mcp(&runtime)),
+        ("chat", &|| chats(&runtime)),
+        ("words", &first_words),
         ("thousand", &|| thousand_in_flight(&runtime)),
         ("readers", &|| readers(&runtime)),
     ]);
@@ -82,6 +85,15 @@ impl Model {
             self.port
         );
         home.write("roundtable.toml", &text);
+        home
+    }
+
+    /// With a model for every tier, for clients that name none.
+    fn home_with_tiers(&self) -> Home {
+        let home = self.home();
+        let config = std::fs::read_to_string(home.path().join("roundtable.toml")).unwrap();
+        let tiers = "[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        home.write("roundtable.toml", &format!("{config}{tiers}"));
         home
     }
 
@@ -258,11 +270,7 @@ fn hundred_with_embedder(runtime: &Runtime) {
 /// Calls of agents, each for a debate of its own, in which no model call runs next to another.
 fn hundred_over_mcp(runtime: &Runtime) {
     let model = Model::start(runtime, 1);
-    let home = model.home();
-    let config = std::fs::read_to_string(home.path().join("roundtable.toml")).unwrap();
-    let tiers = "[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
-    home.write("roundtable.toml", &format!("{config}{tiers}"));
-    let serving = serving(&home);
+    let serving = serving(&model.home_with_tiers());
     let call = |number: usize| {
         let question = format!("{} Case {number}.", harness::QUESTION);
         let arguments = json!({ "question": question, "wait_seconds": 120 });
@@ -286,6 +294,55 @@ fn hundred_over_mcp(runtime: &Runtime) {
         "",
         1.3,
     );
+}
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn chat(is_stream: bool) -> Value {
+    let messages = json!([{ "role": "user", "content": harness::QUESTION }]);
+    json!({ "model": "roundtable/ask", "messages": messages, "stream": is_stream })
+}
+
+/// The same debate over the OpenAI-compatible API and over our own. The best of several runs of each.
+fn chats(runtime: &Runtime) {
+    let model = Model::start(runtime, 1);
+    let home = model.home_with_tiers();
+    let serving = serving(&home);
+    let timed = |path: &str, body: &Value| {
+        let started = Instant::now();
+        let reply = serving.post_with(path, body, &[("prefer", "wait=120")]);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        started.elapsed().as_secs_f64()
+    };
+    let (mut by_api, mut by_chat) = (f64::MAX, f64::MAX);
+    for _ in 0..RUNS {
+        let question = json!({ "question": harness::QUESTION });
+        by_api = by_api.min(timed("/api/v1/debates", &question));
+        by_chat = by_chat.min(timed(CHAT, &chat(false)));
+    }
+    let what = "a chat completion over the same debate by the API";
+    report(what, by_chat / by_api, "", 1.02);
+}
+
+/// From the first token of a model to the first words that a client of a chat reads. The best of several runs.
+fn first_words() {
+    let said_at = Arc::new(Mutex::new(Instant::now()));
+    let at = Arc::clone(&said_at);
+    let model = harness::Server::start(move |request, before| {
+        *at.lock().unwrap() = Instant::now();
+        harness::Answer::Reply(good(request, before))
+    });
+    let home = Home::with_model(&model);
+    let serving = serving(&home);
+    let mut best = Duration::MAX;
+    for _ in 0..RUNS {
+        let mut stream = serving.post_stream(CHAT, &chat(true));
+        stream.find(|block| block.contains("Use a")).unwrap();
+        best = best.min(said_at.lock().unwrap().elapsed());
+        stream.last();
+    }
+    let what = "first words in a chat after the first token of a model";
+    report(what, best.as_secs_f64() * 1000.0, "ms", 50.0);
 }
 
 /// No call is answered before all debates have made their first.

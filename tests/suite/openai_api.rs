@@ -681,53 +681,12 @@ fn b03_eight_clients_are_answered_at_once() {
     assert_eq!(distinct.len(), CLIENTS);
 }
 
-/// The shortest of several measurements, which depends least on other load of the machine.
-fn shortest(times: usize, mut measure: impl FnMut() -> Duration) -> Duration {
-    (0..times).map(|_| measure()).min().unwrap()
-}
-
-/// A chat takes at most 2% longer than the same debate over the API, with calls of 200 ms.
-#[test]
-fn b03_a_chat_takes_as_long_as_the_same_debate_over_the_api() {
-    let model =
-        Server::start(|request, _| Answer::After(Duration::from_millis(200), reply(request)));
-    let home = Home::with_model(&model);
-    let serving = Serving::start(&home, &[]);
-    let timed = |request: &dyn Fn() -> Reply| {
-        let started = Instant::now();
-        let reply = request();
-        assert_eq!(reply.status, 200, "{}", reply.text());
-        started.elapsed()
-    };
-    let (mut by_api, mut by_chat) = (Duration::MAX, Duration::MAX);
-    let is_close = |api: Duration, chat: Duration| chat.as_secs_f64() <= api.as_secs_f64() * 1.02;
-    // The shortest times of both, as often as a busy machine needs.
-    for _ in 0..15 {
-        let body = json!({ "protocol": "panel", "question": QUESTION });
-        let api = || serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=60")]);
-        by_api = by_api.min(timed(&api));
-        by_chat = by_chat.min(timed(&|| {
-            serving.post(CHAT, &chat("roundtable/panel", &json!({})))
-        }));
-        if is_close(by_api, by_chat) {
-            break;
-        }
-    }
-    eprintln!("figures: API {by_api:?}, chat {by_chat:?}");
-    assert!(
-        is_close(by_api, by_chat),
-        "API {by_api:?}, chat {by_chat:?}"
-    );
-}
-
-/// The first words of a model reach a client within 50 ms.
+/// The first words of a model reach a client while the model is still writing.
 #[test]
 fn b03_the_first_words_reach_the_client_at_once() {
-    let said_at = Arc::new(std::sync::Mutex::new(Instant::now()));
     let gate = Gate::default();
-    let (at, held) = (Arc::clone(&said_at), gate.clone());
+    let held = gate.clone();
     let model = Server::start(move |request, _| {
-        *at.lock().unwrap() = Instant::now();
         if schema_name(request) == "panel_answer" {
             Answer::Gated(held.clone(), reply(request))
         } else {
@@ -737,16 +696,7 @@ fn b03_the_first_words_reach_the_client_at_once() {
     let home = Home::with_model(&model);
     let serving = Serving::start(&home, &[]);
     let body = chat("roundtable/panel", &json!({ "stream": true }));
-    let mut streams = Vec::new();
-    // More than four debates would wait for each other's calls.
-    let fastest = shortest(3, || {
-        let mut stream = serving.post_stream(CHAT, &body);
-        stream.find(|block| block.contains("A blind")).unwrap();
-        let delay = said_at.lock().unwrap().elapsed();
-        streams.push(stream);
-        delay
-    });
+    let mut stream = serving.post_stream(CHAT, &body);
+    stream.find(|block| block.contains("A blind")).unwrap();
     gate.open();
-    eprintln!("figures: first words after {fastest:?}");
-    assert!(fastest < Duration::from_millis(50), "{fastest:?}");
 }

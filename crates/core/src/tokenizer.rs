@@ -4,6 +4,7 @@
 //! other is joined from its bytes, always the adjacent pair with the lowest rank first. The time is linear in the length of the
 //! text, and `n log n` in the length of a piece.
 
+mod hash;
 mod merging;
 mod vocabulary;
 
@@ -12,9 +13,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use merging::Merger;
-use vocabulary::Vocabulary;
 
-/// Loads the vocabulary, so that the first use does not have to.
+/// Compiles the pattern of the pieces, so that the first use does not have to.
 pub fn load() {
     LazyLock::force(&TOKENIZER);
 }
@@ -46,7 +46,6 @@ const PIECE: &str = concat!(
 );
 
 struct Tokenizer {
-    vocabulary: Vocabulary,
     piece: Regex,
 }
 
@@ -57,7 +56,6 @@ impl Tokenizer {
     )]
     fn load() -> Self {
         Self {
-            vocabulary: Vocabulary::load(),
             piece: Regex::new(PIECE).expect("a valid built-in pattern"),
         }
     }
@@ -68,10 +66,10 @@ impl Tokenizer {
         let mut start = 0;
         while start < text.len() {
             let piece = self.first_piece(&text[start..]).as_bytes();
-            if self.vocabulary.rank(piece, 0..piece.len()).is_some() {
+            if vocabulary::rank(piece, 0..piece.len()).is_some() {
                 found(start + piece.len());
             } else {
-                merger.merge(&self.vocabulary, piece, |end| found(start + end));
+                merger.merge(piece, |end| found(start + end));
             }
             start += piece.len();
         }

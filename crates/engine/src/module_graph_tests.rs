@@ -17,7 +17,7 @@ fn add_imports(folder: &Path, module: Option<&str>, graph: &mut Graph) {
             let source = std::fs::read_to_string(&path).unwrap();
             let code = source.lines().map(|line| line.split("//").next().unwrap());
             let paths = code.flat_map(|line| line.split("crate::").skip(1));
-            let modules = paths.map(|path| path.split([':', ';', ' ']).next().unwrap());
+            let modules = paths.map(|path| path.split([':', ';', ' ', ')']).next().unwrap());
             let imports = graph.entry(name.to_owned()).or_default();
             imports.extend(modules.filter(|other| *other != name).map(str::to_owned));
         }

@@ -7,7 +7,7 @@ pub fn count(text: &str) -> u64 {
     tokenizer::count(text) as u64
 }
 
-/// Loads the vocabulary (about 20 ms), so that the first count does not have to.
+/// Prepares the tokenizer (some milliseconds), so that the first count does not have to.
 pub fn load() {
     tokenizer::load();
 }
@@ -23,7 +23,7 @@ pub fn fits(text: &str, limit: u64) -> bool {
     text.len() as u64 <= limit || count(text) <= limit
 }
 
-/// About four bytes per token; does not load the vocabulary.
+/// About four bytes per token; does not prepare the tokenizer.
 pub fn estimate(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }

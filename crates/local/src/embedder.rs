@@ -1,13 +1,14 @@
 //! The sentence embedder: all-MiniLM-L6-v2, in process.
 //!
 //! Returns one unit-length vector of 384 numbers per text, in order. Texts are truncated to 256 tokens, the length the model was
-//! trained with. One thread computes: a second one saves little time for texts this short, and spins while it waits, which
-//! takes up to three times the CPU on a busy machine.
+//! trained with. A batch is computed by one thread: a second one saves little time for texts this short, and spins while it waits,
+//! which takes up to three times the CPU on a busy machine. Several batches are computed at once, each in a context of its own.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::thread::{self, available_parallelism};
 
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
@@ -26,6 +27,9 @@ use crate::worker::Worker;
 const BATCH_TOKENS: usize = 256;
 /// A text has at least two tokens: begin and end.
 const BATCH_TEXTS: usize = BATCH_TOKENS / 2;
+/// A smaller batch is not worth a thread.
+const LEAST_TOKENS: usize = 64;
+const MAX_CONTEXTS: usize = 4;
 /// The number of vectors that are kept for texts that come again.
 const RECENT: usize = 256;
 
@@ -88,14 +92,16 @@ fn serve(jobs: &Receiver<Job>, path: &Path) {
         };
         match open_context(&model) {
             Ok(context) => {
+                let cores = available_parallelism().map_or(1, usize::from);
                 let mut texts = TextEmbedder {
                     model: &model,
-                    context,
+                    contexts: vec![context],
+                    max_contexts: cores.min(MAX_CONTEXTS),
                     recent: HashMap::new(),
                 };
-                texts.reply(waiting(job, jobs));
+                texts.reply(waiting(job, jobs, texts.max_contexts));
                 while let Ok(job) = jobs.recv() {
-                    texts.reply(waiting(job, jobs));
+                    texts.reply(waiting(job, jobs, texts.max_contexts));
                 }
             }
             Err(error) => {
@@ -122,9 +128,9 @@ fn open_context(model: &LlamaModel) -> Result<LlamaContext<'_>, ModelError> {
         .map_err(|error| local_error(format!("cannot create the embedder's context: {error}")))
 }
 
-/// A job and those that wait behind it, as many as fit into one batch: a batch of short texts takes little longer than one of
-/// them, but with more than one batch the first jobs would wait for the last.
-fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
+/// A job and those that wait behind it, as many as fit into one batch for each context: with more than that the first jobs would
+/// wait for the last.
+fn waiting(first: Job, jobs: &Receiver<Job>, contexts: usize) -> Vec<Job> {
     let length = |job: &Job| {
         job.texts
             .iter()
@@ -133,7 +139,7 @@ fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
     };
     let mut tokens = length(&first);
     let mut together = vec![first];
-    while tokens < BATCH_TOKENS
+    while tokens < BATCH_TOKENS * contexts
         && let Ok(job) = jobs.try_recv()
     {
         tokens += length(&job);
@@ -144,7 +150,9 @@ fn waiting(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
 
 struct TextEmbedder<'model> {
     model: &'model LlamaModel,
-    context: LlamaContext<'model>,
+    /// At least one. Another is opened when there are more batches than contexts.
+    contexts: Vec<LlamaContext<'model>>,
+    max_contexts: usize,
     recent: HashMap<String, Vec<f32>>,
 }
 
@@ -180,35 +188,59 @@ impl TextEmbedder<'_> {
             .map(|text| tokenize(text, self.model))
             .collect();
         let mut vectors = Vec::with_capacity(texts.len());
-        let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
-        for texts in batches(&tokens) {
-            batch.clear();
-            for (sequence, text) in (0..).zip(texts) {
-                for (position, token) in (0..).zip(text) {
-                    // Mean pooling reads every token, so every token is an output.
-                    batch
-                        .add(*token, position, &[sequence], true)
-                        .map_err(|error| {
-                            local_error(format!("cannot add a token to the batch: {error}"))
-                        })?;
-                }
+        for batches in batches(&tokens, self.max_contexts).chunks(self.max_contexts) {
+            while self.contexts.len() < batches.len() {
+                self.contexts.push(open_context(self.model)?);
             }
-            {
-                let _lock = compute_lock();
-                self.context
-                    .encode(&mut batch)
-                    .map_err(|error| local_error(format!("cannot embed the texts: {error}")))?;
-            }
-            for sequence in (0..).take(texts.len()) {
-                let vector = self
-                    .context
-                    .embeddings_seq_ith(sequence)
-                    .map_err(|error| local_error(format!("no embedding for a text: {error}")))?;
-                vectors.push(normalize(vector));
+            let _lock = compute_lock();
+            for batch in encode_all(&mut self.contexts, batches) {
+                vectors.extend(batch?);
             }
         }
         Ok(vectors)
     }
+}
+
+/// Computes each batch in a context of its own, the first one on this thread.
+fn encode_all(contexts: &mut [LlamaContext], batches: &[Batch]) -> Vec<Vectors> {
+    thread::scope(|scope| {
+        let mut pairs = contexts.iter_mut().zip(batches);
+        let first = pairs.next();
+        let others: Vec<_> = pairs
+            .map(|(context, texts)| scope.spawn(|| encode(context, texts)))
+            .collect();
+        let first = first.map(|(context, texts)| encode(context, texts));
+        let others = others.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(local_error("a thread of the embedder panicked")))
+        });
+        first.into_iter().chain(others).collect()
+    })
+}
+
+fn encode(context: &mut LlamaContext, texts: &[Vec<LlamaToken>]) -> Vectors {
+    let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
+    for (sequence, text) in (0..).zip(texts) {
+        for (position, token) in (0..).zip(text) {
+            // Mean pooling reads every token, so every token is an output.
+            batch
+                .add(*token, position, &[sequence], true)
+                .map_err(|error| {
+                    local_error(format!("cannot add a token to the batch: {error}"))
+                })?;
+        }
+    }
+    context
+        .encode(&mut batch)
+        .map_err(|error| local_error(format!("cannot embed the texts: {error}")))?;
+    let vectors = (0..).take(texts.len()).map(|sequence| {
+        let vector = context.embeddings_seq_ith(sequence);
+        vector
+            .map(normalize)
+            .map_err(|error| local_error(format!("no embedding for a text: {error}")))
+    });
+    vectors.collect()
 }
 
 /// Begin token, words, end token. A long text is truncated but keeps its end token.
@@ -223,12 +255,18 @@ fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
     tokens
 }
 
-/// Splits the texts into consecutive groups that each fit into one batch.
-fn batches(texts: &[Vec<LlamaToken>]) -> Vec<&[Vec<LlamaToken>]> {
+/// The tokens of texts that are computed together.
+type Batch<'t> = &'t [Vec<LlamaToken>];
+
+/// Splits the texts into consecutive batches: no larger than the limit, and about equal if there are fewer batches than contexts.
+fn batches(texts: &[Vec<LlamaToken>], contexts: usize) -> Vec<Batch<'_>> {
+    let total: usize = texts.iter().map(Vec::len).sum();
+    let share = total.div_ceil(contexts).max(LEAST_TOKENS);
     let mut batches = Vec::new();
     let (mut start, mut tokens) = (0, 0);
     for (index, text) in texts.iter().enumerate() {
-        if index > start && (tokens + text.len() > BATCH_TOKENS || index - start == BATCH_TEXTS) {
+        let is_full = tokens + text.len() > BATCH_TOKENS || index - start == BATCH_TEXTS;
+        if index > start && (tokens >= share || is_full) {
             batches.push(&texts[start..index]);
             (start, tokens) = (index, 0);
         }

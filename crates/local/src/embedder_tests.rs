@@ -1,7 +1,8 @@
+use llama_cpp_2::token::LlamaToken;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::ModelError;
 
-use super::LocalEmbedder;
+use super::{LocalEmbedder, batches};
 use crate::test_support::weights;
 use crate::weights::EMBEDDER;
 
@@ -85,6 +86,28 @@ async fn c16_simultaneous_calls_have_their_own_vectors() {
             assert!(cosine(&alone[0], vector) > 0.9999);
         }
     }
+}
+
+/// The lengths of the batches of texts with these numbers of tokens.
+fn lengths(texts: &[usize], contexts: usize) -> Vec<usize> {
+    let texts: Vec<_> = texts.iter().map(|&n| vec![LlamaToken(1); n]).collect();
+    let batches = batches(&texts, contexts);
+    batches
+        .iter()
+        .map(|batch| batch.iter().map(Vec::len).sum())
+        .collect()
+}
+
+#[test]
+fn every_context_has_an_equal_share_of_the_texts() {
+    assert_eq!(lengths(&[20; 3], 2), [60], "too little for two");
+    assert_eq!(lengths(&[20; 4], 2), [80]);
+    assert_eq!(lengths(&[20; 7], 2), [80, 60]);
+    assert_eq!(lengths(&[20; 20], 2), [200, 200]);
+    assert_eq!(lengths(&[20; 20], 1), [240, 160], "the limit is 256");
+    assert_eq!(lengths(&[256, 256, 1], 2), [256, 256, 1]);
+    assert_eq!(lengths(&[1; 200], 1), [128, 72], "at most 128 texts");
+    assert_eq!(lengths(&[], 2), [0; 0]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::vocabulary::Vocabulary;
+use super::vocabulary;
 
 /// The buffers of a merge, for reuse.
 #[derive(Default)]
@@ -38,20 +38,15 @@ impl Pair {
 
 impl Merger {
     /// Calls `found` with the end of every token of a piece.
-    pub(super) fn merge(
-        &mut self,
-        vocabulary: &Vocabulary,
-        piece: &[u8],
-        mut found: impl FnMut(usize),
-    ) {
-        self.split(vocabulary, piece);
+    pub(super) fn merge(&mut self, piece: &[u8], mut found: impl FnMut(usize)) {
+        self.split(piece);
         while let Some(Reverse(pair)) = self.pairs.pop() {
             let (rank, start) = pair.rank_and_start();
             if self.parts[start].rank == Some(rank) {
                 self.join(start);
-                self.rank(vocabulary, piece, start);
+                self.rank(piece, start);
                 if let Some(previous) = self.parts[start].previous {
-                    self.rank(vocabulary, piece, previous);
+                    self.rank(piece, previous);
                 }
             }
         }
@@ -63,12 +58,12 @@ impl Merger {
     }
 
     /// Every byte is a part.
-    fn split(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+    fn split(&mut self, piece: &[u8]) {
         self.parts.clear();
         self.parts.extend((0..piece.len()).map(|start| Part {
             previous: start.checked_sub(1),
             next: start + 1,
-            rank: vocabulary.rank(piece, start..start + 2),
+            rank: vocabulary::rank(piece, start..start + 2),
         }));
         let ranked = self.parts.iter().enumerate();
         self.pairs
@@ -88,9 +83,9 @@ impl Merger {
     }
 
     /// Looks up a part and the next one as one token.
-    fn rank(&mut self, vocabulary: &Vocabulary, piece: &[u8], start: usize) {
+    fn rank(&mut self, piece: &[u8], start: usize) {
         let second = self.parts.get(self.parts[start].next);
-        let rank = second.and_then(|second| vocabulary.rank(piece, start..second.next));
+        let rank = second.and_then(|second| vocabulary::rank(piece, start..second.next));
         self.parts[start].rank = rank;
         self.pairs
             .extend(rank.map(|rank| Reverse(Pair::new(rank, start))));

@@ -13,7 +13,23 @@ async fn p04_unanswered_issues_are_listed_by_the_program() {
         own(&asked_of(&model, "revision")[1]).contains("You have not answered these so far: S2")
     );
     assert!(!own(&asked_of(&model, "review")[1]).contains("has not answered"));
-    let second = own(&asked_of(&model, "revision")[1]);
+}
+
+/// P-04: the verdict on an issue without an answer is not one on an answer.
+#[tokio::test]
+async fn p04_a_verdict_without_an_answer_is_quoted_as_such() {
+    let model = with_replies("review", |mut reply, _| {
+        let verdict =
+            |id| serde_json::json!({ "issue": id, "status": "unresolved", "reason": "No." });
+        reply["verdicts"] = serde_json::json!(["S1", "S2"].map(verdict));
+        reply
+    });
+    played(&model, &Arc::default()).await;
+    let second = &asked_of(&model, "revision")[1].messages[1].text;
+    assert!(
+        second.contains("the skeptic, after your last answer to S1"),
+        "{second}"
+    );
     assert!(second.contains("the skeptic, still on S2"), "{second}");
     assert!(!second.contains("after your last answer to S2"), "{second}");
 }
