@@ -16,7 +16,6 @@ use roundtable_engine::transcript::Transcript;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::format;
 use crate::render::{self, Panel};
 use crate::store::DebateRow;
 
@@ -151,7 +150,6 @@ pub(crate) fn trace(row: &DebateRow, entries: &[Entry]) -> Option<Trace> {
 #[template(path = "export.html")]
 struct File {
     debate: render::Debate,
-    figures: Panel,
     style: render::Html,
 }
 
@@ -159,7 +157,6 @@ struct File {
 pub(crate) fn html(transcript: &Transcript, report: &Report) -> String {
     let file = File {
         debate: render::Debate::new(transcript, report),
-        figures: render::panel(&format::usage(transcript), &render::Roles::of(transcript)),
         style: render::style(),
     };
     // Rendering to a string does not fail.

@@ -73,6 +73,7 @@ fn row(protocol: &str) -> DebateRow {
         ended_at: None,
         totals: Default::default(),
         rating: None,
+        result: None,
         parent: None,
         is_served: false,
         token: None,

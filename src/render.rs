@@ -3,6 +3,7 @@
 //! Invariants: the output contains no script and loads nothing from other origins; text written by models and users is
 //! escaped or sanitised (C-12); every chart comes with its data as a table.
 
+mod argument;
 mod blocks;
 mod card;
 mod chart;
@@ -13,13 +14,23 @@ mod roles;
 #[cfg(test)]
 pub(crate) mod test_support;
 
-pub(crate) use blocks::{Panel, all_panels, panel};
+pub(crate) use blocks::{Panel, all_panels};
 pub(crate) use debate::{Debate, names_a_state, open_turn, state_tone, state_word, title_of_round};
 pub(crate) use html::{Html, escape};
 pub(crate) use roles::Roles;
 
-/// The base style sheet: colours, type and the parts of a debate. The server's pages add `app.css`.
-pub(crate) const STYLE: &str = include_str!("render/base.css");
+/// The base style sheet: colours, type and the parts of a debate. The server's pages add their own.
+pub(crate) const STYLE: &str = concat!(
+    include_str!("render/css/foundation.css"),
+    include_str!("render/css/page.css"),
+    include_str!("render/css/prose.css"),
+    include_str!("render/css/answer.css"),
+    include_str!("render/css/argument.css"),
+    include_str!("render/css/turns.css"),
+    include_str!("render/css/tables.css"),
+    include_str!("render/css/charts.css"),
+    include_str!("render/css/screens.css"),
+);
 
 /// The base style sheet for inlining into a document.
 pub(crate) fn style() -> Html {

@@ -9,6 +9,7 @@ pub(super) mod document;
 mod live;
 mod markdown;
 mod person;
+pub(super) mod points;
 mod result;
 mod status;
 pub(crate) mod summary;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::data::closest;
 use roundtable_engine::event::State;
+use roundtable_engine::protocols;
 
 use crate::clock;
 use crate::store::{DebateRow, Filter, MAX_COUNTED, MAX_SEARCH_CHARS};
@@ -53,7 +54,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let is_filtered =
         filter.state.is_some() || filter.protocol.is_some() || filter.search.is_some();
     let store = app.store().await?;
-    let page = store.list(&filter).await?;
+    let mut page = store.list(&filter).await?;
+    store.add_results(&mut page.debates).await?;
     store.close().await;
     if args.json {
         output::json(&page.debates)?;
@@ -70,19 +72,20 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 /// The mark of a debate that follows up on another one.
 const FOLLOW_UP: &str = "↳ ";
 
-/// The first column of numbers, which are aligned to the right.
-const NUMBERS: usize = 3;
+/// The last column before the question holds numbers, which are aligned to the right.
+const COST: usize = 4;
 
+/// A row for each debate, and on a terminal its result below.
 fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
     let rows: Vec<[String; 5]> = debates.iter().map(columns).collect();
-    let heads = ["id", "state", "when (UTC)", "tokens", "cost"].map(str::to_owned);
+    let heads = ["id", "kind", "state", "when (UTC)", "cost"].map(str::to_owned);
     let all = || std::iter::once(&heads).chain(&rows);
     let widths: [usize; 5] =
         std::array::from_fn(|column| all().map(|row| row[column].len()).max().unwrap_or(0));
     let line = |row: &[String; 5]| {
         let cells = row.iter().zip(widths).enumerate();
         let cells = cells.map(|(column, (text, width))| match column {
-            0..NUMBERS => format!("{text:<width$}  "),
+            0..COST => format!("{text:<width$}  "),
             _ => format!("{text:>width$}  "),
         });
         cells.collect::<String>()
@@ -102,6 +105,19 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
         let question = format!("{mark}{}", debate.question);
         let question = output::short(&question, max_question);
         output::line(&format!("{}{question}", line(row)));
+        if let Some(result) = debate
+            .result
+            .as_ref()
+            .filter(|_| output::stdout_is_terminal())
+        {
+            let indent = widths[0] + 2;
+            let result = output::short(result, output::width().saturating_sub(indent));
+            output::line(&format!(
+                "{:indent$}{}",
+                "",
+                output::painted(output::QUIET, &result)
+            ));
+        }
     }
     let last = filter.offset + debates.len() as u64;
     let more = if total < MAX_COUNTED { "" } else { " or more" };
@@ -117,13 +133,16 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
 fn columns(row: &DebateRow) -> [String; 5] {
     let totals = &row.totals;
     let tokens = totals.input_tokens.saturating_add(totals.output_tokens);
+    let cost = totals.cost_usd.filter(|_| tokens > 0);
+    let cost = cost.and_then(|cost| output::cost(Some(cost), tokens));
     let when = clock::stamp(row.created_at).replace('T', " ");
     [
         short_id(&row.id.to_string()).to_owned(),
+        protocols::title(&row.protocol),
         row.state.name().to_owned(),
         when.chars().take(16).collect(),
-        output::grouped(tokens),
-        output::cost(totals.cost_usd, tokens).unwrap_or_else(|| "-".into()),
+        // The price of a call may be unknown.
+        cost.unwrap_or_else(|| "-".into()),
     ]
 }
 

@@ -6,6 +6,7 @@ mod assessment_prompt;
 mod audit;
 mod backup;
 mod bench;
+mod browser;
 mod calibration;
 mod casts;
 mod completions;
@@ -99,6 +100,9 @@ struct Cli {
     /// PostgreSQL database of the stored debates, instead of a folder
     #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL)]
     database: Option<String>,
+    /// When to use colours: `auto` for terminals without `NO_COLOR`
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
+    color: output::Color,
     #[command(subcommand)]
     command: Command,
 }
@@ -199,7 +203,9 @@ enum Command {
 
 pub(crate) fn main() -> ExitCode {
     let given = usage::with_default_command(std::env::args_os().collect());
-    let command = help::with_groups(Cli::command(), &given);
+    // Like everything else, at most as wide as is comfortable to read.
+    let command = Cli::command().term_width(output::width().min(100));
+    let command = help::with_groups(command, &given);
     let parsed = command.try_get_matches_from(given).and_then(|matches| {
         let (_, command) = matches.subcommand().unzip();
         let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
@@ -210,6 +216,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return usage::report(&error),
     };
+    cli.color.apply();
     if matches!(cli.command, Command::ReadPdf) {
         return match pdf::answer_on_stdout() {
             Ok(()) => ExitCode::SUCCESS,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Dialectic;
+use roundtable_engine::transcript::capital;
 use serde_json::json;
 
 use crate::format::{per_million, size};
@@ -95,7 +96,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         }
         programs::print(app);
         if let Some(advice) = &found.advice {
-            output::line(&format!("\n{advice}"));
+            output::line(&format!("\n{}", capital(advice)));
         }
         if let Some(day) = app.models.prices_as_of() {
             output::note(&format!(

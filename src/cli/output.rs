@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
 use console::Term;
 use roundtable_core::characters::{escape_json, is_deceptive};
 use serde::Serialize;
@@ -50,6 +52,26 @@ pub(crate) fn seat(roles: &Roles, role: &str) -> String {
 
 pub(crate) fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// When output has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// For everything that this process prints from now on.
+    pub(super) fn apply(self) {
+        let choice = match self {
+            Self::Auto => return,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        };
+        choice.write_global();
+    }
 }
 
 /// The first error of a write to standard output.

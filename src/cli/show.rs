@@ -7,19 +7,21 @@ use roundtable_engine::protocols;
 use roundtable_engine::table::left_alone;
 use unicode_width::UnicodeWidthStr;
 
+use super::browser;
 use super::decision_prompt;
 use super::display::card::{Detail, card};
-use super::display::{argument, summary};
+use super::display::{argument, points, summary};
 use super::output::{self, BOLD, QUIET, painted, short_id};
 use super::pager;
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
+use crate::export;
 use crate::failure::Failure;
 use crate::store::Thread;
 
 /// Show a debate: the verdict, the rounds or everything
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  roundtable show last --rounds")]
+#[command(after_help = "Examples:\n  roundtable show last --rounds\n  roundtable show last --web")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of the command line"
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Print every turn, round by round, and the report
     #[arg(long, hide = true, conflicts_with_all = ["rounds", "record"])]
     transcript: bool,
+    /// Open the debate in the browser, as one file without scripts
+    #[arg(long, conflicts_with_all = ["rounds", "record", "json"])]
+    web: bool,
     /// Print the record as JSON
     #[arg(long)]
     json: bool,
@@ -52,6 +57,11 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         output::json(&stored.record())?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.web {
+        let html = export::html(&stored.transcript, &stored.report);
+        browser::open(&app.environment, &html)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut text = if args.record || args.transcript {
         record(&stored)
     } else if args.rounds {
@@ -62,7 +72,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     text.extend(left_to_others(&stored));
     text.extend(thread_lines(&stored, &thread));
     text.extend(next(&stored));
-    pager::print(&format!("{}\n", text.join("\n")))?;
+    pager::print(&app.environment, &format!("{}\n", text.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,6 +88,11 @@ fn rounds(stored: &StoredDebate) -> Vec<String> {
     let mut lines = card_of(stored, Detail::Rows);
     lines.push(String::new());
     let width = output::width().min(100);
+    lines.extend(points::lines(
+        &stored.report.argument,
+        &stored.transcript,
+        width,
+    ));
     lines.extend(argument::lines(&stored.transcript, width));
     lines
 }

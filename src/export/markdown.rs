@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use roundtable_engine::report::{
-    Align, Block, Card, Gauge, Place, Position, Report, Section, Table, Verdict,
+    Align, Argument, Block, Card, Gauge, Place, Position, Report, Section, Table, Verdict,
 };
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 
@@ -50,6 +50,7 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
         }
         None => drop(writeln!(out, "There is no answer.\n")),
     }
+    write_argument(&mut out, &report.argument, transcript);
     write_report(&mut out, report);
     write_transcript(&mut out, transcript);
     write_section(&mut out, &usage(transcript));
@@ -108,6 +109,51 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
     }
     if let Some(ending) = &verdict.ending {
         item("Ending", ending, None);
+    }
+    out.push('\n');
+}
+
+/// The points with their stories, and the seats that changed position.
+fn write_argument(out: &mut String, argument: &Argument, transcript: &Transcript) {
+    if argument.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## Argument\n");
+    let said = |reason: &Option<String>| {
+        let reason = reason.as_deref();
+        reason.map_or_else(String::new, |reason| format!(": {}", inline(reason)))
+    };
+    for point in &argument.points {
+        let label = point.label.iter().map(|label| format!("{label}, "));
+        let label: String = label.collect();
+        let state = inline(&format!("{label}{}", point.outcome.text));
+        let _ = writeln!(
+            out,
+            "- **{}** ({state}): {}",
+            inline(&point.id),
+            inline(&point.text)
+        );
+        for episode in &point.story {
+            let round = episode.round.map(|round| format!("Round {round}, "));
+            let who = inline(&transcript.title_of(&episode.seat));
+            let reason = said(&episode.reason);
+            let _ = writeln!(
+                out,
+                "  - {}{who} {}{reason}",
+                round.unwrap_or_default(),
+                inline(&episode.action)
+            );
+        }
+    }
+    for moved in &argument.moves {
+        let who = inline(&transcript.title_of(&moved.seat));
+        let _ = writeln!(
+            out,
+            "- Changed position: {who} in round {}, {}{}",
+            moved.round,
+            inline(&moved.text),
+            said(&moved.reason)
+        );
     }
     out.push('\n');
 }

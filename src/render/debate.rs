@@ -9,13 +9,14 @@ use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::report::{Place, Report};
 use roundtable_engine::transcript::{Item, Outcome, Round, Transcript, Turn, Voice};
 
-use super::blocks::{Panel, panels, tone_class};
+use super::argument::ArgumentView;
+use super::blocks::{Panel, panel, panels, tone_class};
 use super::card::CardView;
 use super::html::Html;
 use super::markdown;
 use super::roles::Roles;
 use crate::clock;
-use crate::format::{counted, duration, grouped, money, one_line, short};
+use crate::format::{self, counted, duration, grouped, money, one_line, short};
 
 /// Longer questions are cut to this many characters for the headline.
 const MAX_HEADLINE: usize = 180;
@@ -34,6 +35,7 @@ pub(crate) struct Debate {
     /// Whether there is a final answer.
     pub has_answer: bool,
     pub reason: Option<String>,
+    pub argument: ArgumentView,
     pub main: Vec<Panel>,
     pub side: Vec<Panel>,
     pub rounds: Vec<RoundView>,
@@ -102,7 +104,8 @@ impl Debate {
             has_answer: report.answer.is_some(),
             card: report.verdict.as_ref().map(CardView::new),
             reason: reason(transcript, report),
-            main: panels(report, Place::Main, &roles),
+            argument: ArgumentView::new(&report.argument, transcript, &roles),
+            main: record(transcript, report, &roles),
             side: panels(report, Place::Side, &roles),
             rounds: rounds
                 .map(|(index, round)| {
@@ -251,7 +254,7 @@ fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
 /// Whether two turns overlap in time.
 fn is_parallel(round: &Round) -> bool {
     round.turns.windows(2).any(|pair| match pair {
-        [first, second] => second.started_at < first.started_at + first.spent.latency_ms,
+        [first, second] => second.started_at < first.started_at + first.spent.latency_ms.max(1),
         _ => false,
     })
 }
@@ -269,6 +272,13 @@ fn turn_usage(model: String, spent: &Spent) -> String {
         several => parts.push(format!("{several} retries")),
     }
     parts.join(" · ")
+}
+
+/// The sections of the report, and usage by seat and round.
+fn record(transcript: &Transcript, report: &Report, roles: &Roles) -> Vec<Panel> {
+    let mut all = panels(report, Place::Main, roles);
+    all.push(panel(&format::usage(transcript), roles));
+    all
 }
 
 fn facts(report: &Report) -> Vec<Figure> {

@@ -202,6 +202,7 @@ pub(crate) fn report() -> Report {
             Section::side("Issues", vec![Block::Table(issues())]),
             Section::side("Quality by round", vec![Block::Chart(quality())]),
         ],
+        ..Report::default()
     }
 }
 

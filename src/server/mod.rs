@@ -32,6 +32,7 @@ pub(crate) mod requests;
 mod rest;
 mod route_table;
 mod scheduler;
+mod share_api;
 mod sign_in;
 mod streams;
 mod tail;
@@ -290,6 +291,7 @@ fn router(app: Arc<App>) -> Router {
 fn routes() -> Routes {
     let debate = "/api/v1/debates/{id}";
     let forecast = "/api/v1/reasoning/debate/{id}";
+    let shares = "/api/v1/debates/{id}/shares";
     Routes::default()
         .get("/api/v1/debates", read(Visible), rest::list)
         .post("/api/v1/debates", run(Visible), rest::create)
@@ -312,6 +314,13 @@ fn routes() -> Routes {
         .post("/api/v1/debates/{id}/resume", run(Debate), rest::resume)
         .post("/api/v1/debates/{id}/rating", run(Debate), rest::rating)
         .get("/api/v1/debates/{id}/export", read(Debate), rest::export)
+        .get(shares, run(Debate), share_api::list)
+        .post(shares, run(Debate).audited("share-added"), share_api::add)
+        .delete(
+            "/api/v1/debates/{id}/shares/{share}",
+            run(Debate).audited("share-revoked"),
+            share_api::revoke,
+        )
         .post("/api/v1/reasoning/debate", run(Visible), reasoning::create)
         .get(forecast, read(Debate), reasoning::show)
         .get(

@@ -8,6 +8,7 @@ mod contract;
 mod docs_page;
 mod openai;
 mod operation;
+mod shares;
 
 use axum::Json;
 use axum::http::header;
@@ -101,6 +102,7 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     ];
     all.extend(participation(schemas));
     all.push(export());
+    all.extend(shares::operations(schemas));
     all.push(Operation {
         method: "delete",
         responses: vec![Response::empty(204, "The debate was deleted")],

@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use super::new_token::{NewToken, TokenChange};
 use super::openai::{ChatRequest, ResponsesRequest};
 use super::problem::Problem;
+use super::share_api::NewShare;
 use super::{App, off_runtime};
 use crate::config::Limits;
 use crate::failure::Fault;
@@ -408,6 +409,7 @@ content!(ResolutionRequest);
 content!(forecast::EnsembleRequest);
 content!(ChatRequest);
 content!(ResponsesRequest);
+content!(NewShare, absent: NewShare::default());
 content!(ResumeRequest, absent: ResumeRequest::default());
 
 /// A validated body, with its bytes as they were sent.

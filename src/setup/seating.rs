@@ -10,6 +10,7 @@ use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::SeatModels;
 use roundtable_engine::table::{FastModel, SeatModel};
+use roundtable_engine::transcript::capital;
 
 use super::{Models, PreparedDebate, ProgressSink};
 use crate::app_context::AppContext;
@@ -523,7 +524,7 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
         (progress.say)(&format!("Using {} ({})", choice.model, choice.why));
     }
     if let Some(advice) = &found.advice {
-        (progress.say)(advice);
+        (progress.say)(&capital(advice));
     }
 }
 

@@ -34,6 +34,7 @@ mod query;
 mod queue;
 mod rate;
 mod resolve;
+mod results;
 mod round_values;
 mod row;
 mod row_delta;

@@ -390,7 +390,7 @@ impl Store {
         not(test),
         expect(clippy::unused_self, reason = "counts in tests only")
     )]
-    fn count_read(&self) {
+    pub(super) fn count_read(&self) {
         #[cfg(test)]
         self.reads
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -32,6 +32,10 @@ pub(crate) struct DebateRow {
     pub totals: Totals,
     #[schemars(range(min = 1, max = 10))]
     pub rating: Option<u8>,
+    /// The result in one line, in lists that show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub result: Option<String>,
     /// The debate that it follows up on; it may have been deleted.
     #[schemars(with = "Option<String>", extend("format" = "uuid"))]
     pub parent: Option<Uuid>,
@@ -90,6 +94,7 @@ impl DebateRow {
             rating: row
                 .try_get::<Option<i64>, _>("rating")?
                 .and_then(|rating| u8::try_from(rating).ok()),
+            result: None,
             parent: parse_optional_id(row.try_get("parent_id")?)?,
             is_served: number("served")? == 1,
             token: parse_optional_id(row.try_get("token_id")?)?,

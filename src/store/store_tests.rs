@@ -109,6 +109,7 @@ async fn check_listing(store: &Store, id: Uuid) {
             cost_usd: Money::from_dollars(0.75),
         },
         rating: Some(9),
+        result: None,
         parent: None,
         is_served: false,
         token: None,

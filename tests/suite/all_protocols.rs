@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::forecast::replies;
-use crate::harness::{Answer, QUESTION, council_reply, enum_values, schema_name};
+use crate::harness::{Answer, Home, QUESTION, council_reply, enum_values, schema_name};
 
 /// The four debate commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,31 @@ pub(crate) enum Play {
 pub(crate) const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, \
     like a small fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts \
     four minutes, and then it is only bread again.\n";
+
+/// A debate of every kind, as people start them. `judge` reads `post.md`.
+const KINDS: [&[&str]; 6] = [
+    &["ask", QUESTION],
+    &["debate", QUESTION, "--seats", "3"],
+    &["debate", QUESTION, "--seats", "3", "--enhanced"],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+    ],
+    &["judge", "post.md"],
+    &["panel", QUESTION],
+];
+
+/// Plays a debate of every kind. The server's replies are those of [`any_reply`].
+pub(crate) fn play_all(home: &Home) {
+    home.write("post.md", POST);
+    for kind in KINDS {
+        home.run(&[kind, &["--quiet"]].concat()).expect(0, &[]);
+    }
+}
 
 impl Play {
     pub(crate) const ALL: [Self; 4] = [Self::Ask, Self::Debate, Self::Forecast, Self::Judge];

@@ -37,6 +37,21 @@ fn url(served: &Serving, path: &str) -> String {
     format!("http://{}{path}", served.address)
 }
 
+/// A home whose model is on the server, served, and a browser.
+async fn opened(server: &Server, size: (u32, u32)) -> (Home, Serving, Browser) {
+    let home = Home::with_model(server);
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::open(size).await;
+    (home, served, browser)
+}
+
+/// Like [`opened`], with a debate that has just been started.
+async fn asked(server: &Server, size: (u32, u32)) -> (Home, Serving, Browser) {
+    let (home, served, browser) = opened(server, size).await;
+    ask(&browser, &served).await;
+    (home, served, browser)
+}
+
 async fn ask(browser: &Browser, served: &Serving) {
     browser.visit(&url(served, "/")).await;
     browser.write("#question", QUESTION).await;
@@ -147,10 +162,7 @@ async fn p10_streaming_text_causes_no_layout_shift() {
             Answer::Slow(Duration::from_millis(15), reply)
         }
     });
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     browser
         .run(
             "window.layoutShift = 0; new PerformanceObserver((list) => { \
@@ -179,10 +191,7 @@ async fn p10_streaming_text_causes_no_layout_shift() {
 #[tokio::test]
 async fn c14_a_finished_debate_is_exported_as_one_file() {
     let server = Server::good();
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (home, _served, browser) = asked(&server, DESKTOP).await;
     wait_for_answer(&browser).await;
     let file = browser
         .client
@@ -345,10 +354,7 @@ async fn sign_in_and_out(home: fn(&Server) -> Home) {
 #[tokio::test]
 async fn pages_fit_a_phone() {
     let (server, gate) = gated("opening");
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(PHONE).await;
-    ask(&browser, &served).await;
+    let (_home, served, browser) = asked(&server, PHONE).await;
     browser.find(".speaking").await;
     fits(&browser, "a running debate").await;
     gate.open();
@@ -366,25 +372,7 @@ async fn pages_fit_a_phone() {
 async fn p11_the_first_viewport_holds_the_verdict() {
     let server = Server::start(crate::all_protocols::any_reply);
     let home = Home::with_model(&server);
-    home.write("post.md", crate::all_protocols::POST);
-    let kinds: [&[&str]; 6] = [
-        &["ask", QUESTION],
-        &["debate", QUESTION, "--seats", "3"],
-        &["debate", QUESTION, "--seats", "3", "--enhanced"],
-        &[
-            "forecast",
-            "Will it open?",
-            "--outcome",
-            "Yes",
-            "--outcome",
-            "No",
-        ],
-        &["judge", "post.md"],
-        &["panel", QUESTION],
-    ];
-    for kind in kinds {
-        home.run(&[kind, &["--quiet"]].concat()).expect(0, &[]);
-    }
+    crate::all_protocols::play_all(&home);
     let served = Serving::start(&home, &[]);
     for size in [PHONE, (1440, 900)] {
         let browser = Browser::open(size).await;
@@ -480,10 +468,7 @@ async fn c12_hostile_replies_have_no_effect() {
             Answer::Reply(reply)
         }
     });
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     browser
         .until(
             "hostile text streams",
@@ -572,9 +557,7 @@ async fn a_finished_debate_works_without_scripts() {
 #[tokio::test]
 async fn the_home_page_is_small_and_usable_by_keyboard() {
     let server = Server::good();
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&server, DESKTOP).await;
     browser.visit(&url(&served, "/")).await;
     let sizes = browser
         .run("return ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type)) \
@@ -645,9 +628,7 @@ async fn the_form_shows_the_fields_of_a_protocol_and_keeps_them_after_an_error()
 #[tokio::test]
 async fn c04_a_model_is_tested_from_its_page() {
     let server = Server::good();
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&server, DESKTOP).await;
     browser.visit(&url(&served, "/models")).await;
     assert!(browser.text(".tiers").await.contains("lab:x"));
     browser.click(".tier button").await;

@@ -36,9 +36,18 @@ fn subcommands(help: &str) -> Vec<String> {
 fn collect_help(home: &Home, path: &[&str], out: &mut String) {
     let run = home.run(&[path, &["--help"]].concat());
     run.expect(0, &[]);
+    for line in run.out.lines() {
+        assert!(line.chars().count() <= 80, "{path:?}: {line}");
+    }
     let name = [&["roundtable"], path].concat().join(" ");
     // Every command has these; they are shown once.
-    let global = ["--config <", "--data <", "--database <", "--help"];
+    let global = [
+        "--config <",
+        "--data <",
+        "--database <",
+        "--color <",
+        "--help",
+    ];
     let mut lines: Vec<&str> = Vec::new();
     let mut skips = false;
     for line in run.out.lines() {

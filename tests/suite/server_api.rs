@@ -316,3 +316,66 @@ fn c07_a_debate_out_of_budget_resumes_with_a_larger_one() {
     assert_eq!(serving.post(&path(id, "/resume"), &more).status, 202);
     serving.until(id, "complete");
 }
+
+/// C-20: a link to a debate is made, listed and revoked over the API. Its secret is in one response only.
+#[test]
+fn c20_links_are_made_listed_and_revoked_over_the_api() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    let shares = path(&id, "/shares");
+    let made = serving.send("POST", &shares, &[], b"");
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let made = made.json();
+    let link = made["link"].as_str().unwrap();
+    let (_, secret) = link.split_once(&serving.address).unwrap();
+    assert!(secret.starts_with("/shared/rtshare_"), "{link}");
+    let page = serving.get(secret);
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains(QUESTION));
+
+    let endless = serving.post(&shares, &json!({ "days": null })).json();
+    assert_eq!(endless["expires_at"], Value::Null);
+    let listed = serving.get(&shares);
+    assert!(!listed.text().contains("rtshare_"), "{}", listed.text());
+    let listed = listed.json();
+    let ids: BTreeSet<&str> = listed["shares"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|share| share["id"].as_str().unwrap())
+        .collect();
+    let of = |share: &Value| share["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        ids,
+        BTreeSet::from([of(&made).as_str(), of(&endless).as_str()])
+    );
+    for wrong in [
+        json!({ "days": 0 }),
+        json!({ "days": 9999 }),
+        json!({ "days": "x" }),
+        json!({ "day": 1 }),
+    ] {
+        assert_eq!(serving.post(&shares, &wrong).status, 422, "{wrong}");
+    }
+
+    let other = serving.debate();
+    let revoke = |debate: &str, share: &str| {
+        serving.send(
+            "DELETE",
+            &path(debate, &format!("/shares/{share}")),
+            &[],
+            b"",
+        )
+    };
+    assert_eq!(revoke(&other, &of(&made)).status, 404);
+    assert_eq!(revoke(&id, &of(&made)).status, 204);
+    assert_eq!(revoke(&id, &of(&made)).status, 404);
+    assert_eq!(revoke(&id, "nonsense").status, 404);
+    assert_eq!(serving.get(secret).status, 404);
+    let log = serving.get("/api/v1/audit").text();
+    assert!(log.contains("share-added") && log.contains("share-revoked"));
+    assert!(!log.contains("rtshare_"), "{log}");
+}

@@ -448,3 +448,134 @@ fn c06_a_failure_is_told_once() {
     assert!(run.err.contains(end), "{}", run.err);
     assert!(!run.err.contains("r1/skeptic"), "{}", run.err);
 }
+
+/// P-11: the argument is told by its issues: raised, answered, settled, and who moved and why.
+#[test]
+fn p11_the_rounds_begin_with_the_story_of_each_issue() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let shown = home.run(&["show", "last", "--rounds"]).out;
+    let points = shown.split_once("\nPoints\n").unwrap().1;
+    let points = points.split("\nRound 1").next().unwrap();
+    let mut rest = points;
+    for part in [
+        "S1  critical, settled in round 3",
+        "Nobody measured the bursts.",
+        "R1 Skeptic raised it: ",
+        "R2 Proposer defended the answer: The logs show them.",
+        "R2 Skeptic called it partly settled: No figures.",
+        "R3 Proposer accepted it: Figures added.",
+        "R3 Skeptic called it settled: Figures are there.",
+        "S2  minor, settled in round 3",
+        "Changed positions",
+        "R3 Proposer changed the answer for S1, S2",
+    ] {
+        let found = rest.find(part);
+        let at = found.unwrap_or_else(|| panic!("'{part}' is not next in:\n{points}"));
+        rest = &rest[at + part.len()..];
+    }
+    assert!(
+        shown.find("S1  critical").unwrap() < shown.find("\nRound 1").unwrap(),
+        "{shown}"
+    );
+    let exported = home.run(&["export", "last", "--format", "md"]).out;
+    assert!(
+        exported.contains("- **S1** (critical, settled in round 3): Nobody measured the bursts.\n  - Round 1, Skeptic raised it: "),
+        "{exported}"
+    );
+}
+
+/// Long output goes through `$PAGER`, and colours are on, off, or for terminals.
+#[test]
+fn show_respects_the_pager_and_colour_is_chosen() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let shown = |args: &[&str], pager: &str| {
+        let all = [&["show", "last"], args].concat();
+        Session::start(&home, &all, COLUMNS, &[("PAGER", pager)]).end()
+    };
+    let paged = shown(&[], "sed s/^/PAGED:/").out;
+    assert!(paged.contains("PAGED:"), "{paged}");
+    assert!(paged.contains("\u{1b}["), "{paged}");
+    let plain = shown(&[], "cat").out;
+    assert!(plain.contains("\u{1b}[") && !plain.contains("PAGED:"));
+    for never in [["--color", "never"], ["--color=never", "--rounds"]] {
+        let out = shown(&never, "cat").out;
+        assert!(!out.contains('\u{1b}') && out.contains(QUESTION), "{out}");
+    }
+    let piped = home.run(&["show", "last"]).out;
+    assert!(!piped.contains('\u{1b}'), "{piped}");
+    let piped = home.run(&["show", "last", "--color", "always"]).out;
+    assert!(piped.contains('\u{1b}'), "{piped}");
+    home.run(&["show", "--color", "blue"])
+        .expect(2, &["auto", "always", "never"]);
+}
+
+/// C-14: `show --web` writes one private file and opens it in the user's browser.
+#[test]
+fn c14_a_debate_is_shown_in_the_browser() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let opened = home.path().join("opened");
+    let script = format!("#!/bin/sh\ncp \"$1\" '{}'\n", opened.display());
+    let browser = home.write("browser.sh", &script);
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |browser: &str| {
+        let mut command = home.command(&["show", "last", "--web"]);
+        finished(command.env("BROWSER", browser).output().unwrap())
+    };
+    let shown = run(browser.to_str().unwrap());
+    shown.expect(0, &["Opened in the browser"]);
+    let path = std::path::PathBuf::from(shown.out.trim());
+    let html = std::fs::read_to_string(&path).unwrap();
+    assert!(html.contains(QUESTION) && html.contains("id=\"argument\""));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let started = std::time::Instant::now();
+    while std::fs::read_to_string(&opened).ok().as_deref() != Some(&html) {
+        assert!(started.elapsed() < Duration::from_secs(20), "not opened");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::fs::remove_file(&path).unwrap();
+    let none = run("/nowhere/browser");
+    none.expect(0, &["Cannot start a browser. Open this file:"]);
+    std::fs::remove_file(none.out.trim()).unwrap();
+}
+
+/// C-14: the list says what each debate is and what came of it, within the terminal.
+#[test]
+fn c14_the_list_shows_results() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let lines = screen(&on_a_terminal(&home, &["list"]).out);
+    let text = lines.join("\n");
+    assert!(lines[1].contains("Dialectic  complete"), "{text}");
+    assert!(
+        lines[2].starts_with("          Put a queue in front of the writes"),
+        "{text}"
+    );
+    assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS));
+    // One line for each debate in a pipe, for programs that search it.
+    let piped = home.run(&["list"]).out;
+    assert_eq!(piped.lines().count(), 2, "{piped}");
+    let result = home.list()[0]["result"].clone();
+    assert!(
+        result.as_str().unwrap().starts_with("Put a queue"),
+        "{result}"
+    );
+}
+
+/// Tables of numbers that are wider than the terminal wrap their names and move closer.
+#[test]
+fn the_tables_of_simulate_fit_80_columns() {
+    let home = Home::empty();
+    for more in [&["--price", "3/15"][..], &["--forecast"]] {
+        let args = [&["simulate", "--questions", "200"], more].concat();
+        let run = on_a_terminal(&home, &args);
+        assert_eq!(run.code, 0, "{}", run.out);
+        for line in screen(&run.out) {
+            assert!(line.chars().count() <= COLUMNS, "{line}");
+        }
+    }
+}

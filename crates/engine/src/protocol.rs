@@ -88,6 +88,11 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// The report for people, at any point of the journal.
     fn report(entries: &[Entry]) -> Report;
 
+    /// What a list shows of the result besides the answer, such as the likeliest outcome. `result` is that of the last entry.
+    fn headline(_: &Value) -> Option<String> {
+        None
+    }
+
     /// The state of the debate after its last round, for people who watch it run.
     fn progress(_: &[Entry]) -> Option<Section> {
         None
@@ -377,6 +382,7 @@ pub trait AnyProtocol: Send + Sync {
     fn outline(&self, setup: &Setup) -> Option<Outline>;
     fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>>;
     fn report(&self, entries: &[Entry]) -> Report;
+    fn headline(&self, result: &Value) -> Option<String>;
     fn progress(&self, entries: &[Entry]) -> Option<Section>;
     fn record(&self, id: &str, timestamp: String, entries: &[Entry]) -> Option<Value>;
     fn record_schema(&self) -> Option<Value>;
@@ -475,6 +481,10 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn report(&self, entries: &[Entry]) -> Report {
         P::report(entries)
+    }
+
+    fn headline(&self, result: &Value) -> Option<String> {
+        P::headline(result)
     }
 
     fn progress(&self, entries: &[Entry]) -> Option<Section> {

@@ -4,6 +4,7 @@
 //! Text written by a model or a person appears only where its type says so, above all in [`Block::Text`]; renderers sanitize
 //! it there.
 
+mod argument;
 mod verdict;
 
 use roundtable_core::distinct::distinct;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::state::State;
+pub use argument::{Argument, ArgumentPoint, Episode, SeatMove};
 pub use verdict::{
     Badge, BadgeKind, Dissent, NextAction, SeatFailure, Verdict, VerdictAnswer, VerdictChange,
     VerdictConfidence, VerdictUsage,
@@ -28,6 +30,9 @@ pub struct Report {
     pub answer: Option<String>,
     /// Key figures: `("Confidence", "7 of 10")`.
     pub facts: Vec<Fact>,
+    /// The argument by its points.
+    #[serde(skip_serializing_if = "Argument::is_empty")]
+    pub argument: Argument,
     pub sections: Vec<Section>,
 }
 

@@ -120,17 +120,23 @@ pub(super) fn table(table: &Table, options: RenderOptions) -> Vec<String> {
             *width = (*width).max(cell_text(cell).width());
         }
     }
+    let mut gap = GAP;
     if let Some(width) = options.width {
-        fit(&mut widths, table, width.saturating_sub(INDENT.len()));
+        gap = fit(&mut widths, table, width.saturating_sub(INDENT.len()));
     }
+    let layout = Layout {
+        table,
+        widths: &widths,
+        gap,
+    };
     let mut lines = Vec::new();
     if names.iter().any(|name| !name.is_empty()) {
         let heads: Vec<Cell> = names.into_iter().map(Cell::new).collect();
-        let heads = row_lines(&heads, table, &widths, options);
+        let heads = layout.row_lines(&heads, options);
         lines.extend(heads.iter().map(|line| painted(QUIET, line)));
     }
     for row in &table.rows {
-        lines.extend(row_lines(row, table, &widths, options));
+        lines.extend(layout.row_lines(row, options));
     }
     lines
 }
@@ -144,56 +150,81 @@ const GAP: usize = 2;
 /// Minimum width of a text column.
 const MIN_COLUMN: usize = 8;
 
-/// Shrinks the widest text columns until the table fits.
-fn fit(widths: &mut [usize], table: &Table, max: usize) {
-    let gaps = GAP * widths.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > max {
+/// Shrinks the widest text columns until the table fits. If they cannot shrink further, columns of numbers wrap their names, and
+/// columns move closer. Returns the space between two columns.
+fn fit(widths: &mut [usize], table: &Table, max: usize) -> usize {
+    let gaps = widths.len().saturating_sub(1);
+    let is_over = |widths: &[usize], gap: usize| widths.iter().sum::<usize>() + gap * gaps > max;
+    while is_over(widths, GAP) {
         let texts = (0..widths.len()).filter(|index| align(table, *index) == Align::Text);
         let widest = texts.max_by_key(|index| (widths[*index], *index));
         let Some(widest) = widest.filter(|index| widths[*index] > MIN_COLUMN) else {
-            return;
+            break;
         };
         widths[widest] -= 1;
     }
+    if !is_over(widths, GAP) {
+        return GAP;
+    }
+    for (index, width) in widths.iter_mut().enumerate() {
+        if align(table, index) == Align::Number {
+            let cells = table.rows.iter().filter_map(|row| row.get(index));
+            let cells = cells.map(|cell| cell_text(cell).width());
+            let words = table.columns.get(index).into_iter();
+            let words = words.flat_map(|column| column.name.split(' ').map(UnicodeWidthStr::width));
+            *width = (*width).min(cells.chain(words).max().unwrap_or(*width));
+        }
+    }
+    if is_over(widths, GAP) { 1 } else { GAP }
 }
 
-/// One row, on as many lines as its longest cell needs.
-fn row_lines(row: &[Cell], table: &Table, widths: &[usize], options: RenderOptions) -> Vec<String> {
-    let width_of = |index: usize| widths.get(index).copied().unwrap_or(0);
-    let cells: Vec<Vec<String>> = row
-        .iter()
-        .enumerate()
-        .map(|(index, cell)| {
-            let text = cell_text(cell);
-            if options.width.is_some() && align(table, index) == Align::Text {
-                break_line(&text, width_of(index).max(1))
-            } else {
-                vec![text]
+struct Layout<'a> {
+    table: &'a Table,
+    widths: &'a [usize],
+    gap: usize,
+}
+
+impl Layout<'_> {
+    /// One row, on as many lines as its longest cell needs.
+    fn row_lines(&self, row: &[Cell], options: RenderOptions) -> Vec<String> {
+        let Self { table, widths, gap } = *self;
+        let width_of = |index: usize| widths.get(index).copied().unwrap_or(0);
+        let cells: Vec<Vec<String>> = row
+            .iter()
+            .enumerate()
+            .map(|(index, cell)| {
+                let text = cell_text(cell);
+                // The name of a column of numbers may have several words.
+                if options.width.is_some() {
+                    break_line(&text, width_of(index).max(1))
+                } else {
+                    vec![text]
+                }
+            })
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let last = row.len().saturating_sub(1);
+        let lines = (0..height).map(|line| {
+            let mut out = INDENT.to_owned();
+            for (index, cell) in row.iter().enumerate() {
+                let part = cells[index].get(line).map_or("", String::as_str);
+                let padded = padded(part, width_of(index), align(table, index));
+                let padded = if index == last {
+                    padded.trim_end()
+                } else {
+                    &padded
+                };
+                if part.is_empty() {
+                    out.push_str(padded);
+                } else {
+                    out.push_str(&painted(style(cell.tone), padded));
+                }
+                out.push_str(&" ".repeat(if index == last { 0 } else { gap }));
             }
-        })
-        .collect();
-    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let last = row.len().saturating_sub(1);
-    let lines = (0..height).map(|line| {
-        let mut out = INDENT.to_owned();
-        for (index, cell) in row.iter().enumerate() {
-            let part = cells[index].get(line).map_or("", String::as_str);
-            let padded = padded(part, width_of(index), align(table, index));
-            let padded = if index == last {
-                padded.trim_end()
-            } else {
-                &padded
-            };
-            if part.is_empty() {
-                out.push_str(padded);
-            } else {
-                out.push_str(&painted(style(cell.tone), padded));
-            }
-            out.push_str(&" ".repeat(if index == last { 0 } else { GAP }));
-        }
-        out.trim_end().to_owned()
-    });
-    lines.collect()
+            out.trim_end().to_owned()
+        });
+        lines.collect()
+    }
 }
 
 fn align(table: &Table, index: usize) -> Align {

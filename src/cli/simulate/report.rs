@@ -129,8 +129,8 @@ fn table(study: &Choices) -> Table {
             Cell::new(row.panel.rounds.to_string()),
             Cell::new(percent(row.accuracy)),
             Cell::new(format!(
-                "{}–{}",
-                percent(row.interval.low),
+                "{:.1}–{}",
+                100.0 * row.interval.low,
                 percent(row.interval.high)
             )),
             Cell::new(format!("{:+.1}", 100.0 * row.gain)).toned(gain),
@@ -228,7 +228,7 @@ fn scores(rows: &[ForecastRow]) -> Table {
         "#mean",
         "#log-odds mean",
         "#correlation",
-        "#independent seats",
+        "#independent",
     ];
     let rows = rows.iter().map(|row| {
         vec![

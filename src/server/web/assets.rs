@@ -25,10 +25,23 @@ pub(crate) static STYLE: Asset = Asset {
     path: LazyLock::new(|| hashed_path(&STYLE, "css")),
     content_type: "text/css; charset=utf-8",
     body: LazyLock::new(|| {
-        let app = include_str!("assets/app.css");
-        render::minify_css(&[render::STYLE, app, &field_visibility()].concat())
+        render::minify_css(&[render::STYLE, PAGES_STYLE, &field_visibility()].concat())
     }),
 };
+
+/// The style of the pages, on top of the base style. Later files override earlier ones.
+const PAGES_STYLE: &str = concat!(
+    include_str!("assets/css/frame.css"),
+    include_str!("assets/css/forms.css"),
+    include_str!("assets/css/start.css"),
+    include_str!("assets/css/outcome.css"),
+    include_str!("assets/css/lists.css"),
+    include_str!("assets/css/administration.css"),
+    include_str!("assets/css/running.css"),
+    include_str!("assets/css/result.css"),
+    include_str!("assets/css/other_pages.css"),
+    include_str!("assets/css/screens.css"),
+);
 
 pub(crate) static LIVE: Asset = Asset {
     path: LazyLock::new(|| hashed_path(&LIVE, "js")),

@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub tokens: String,
     pub cost: String,
     pub rating: Option<u8>,
+    /// In one line.
+    pub result: Option<String>,
     pub can_delete: bool,
     pub is_pinned: bool,
     pub tags: Vec<String>,
@@ -52,6 +54,7 @@ impl Row {
             tokens: grouped(tokens),
             cost: cost(row.totals.cost_usd, tokens).unwrap_or_default(),
             rating: row.rating,
+            result: row.result.clone(),
             can_delete,
             is_pinned: false,
             tags: Vec::new(),

@@ -41,6 +41,7 @@ fn rows() -> Vec<Row> {
             ..Totals::default()
         },
         rating: (number == 2).then_some(9),
+        result: None,
         parent: None,
         is_served: false,
         token: None,

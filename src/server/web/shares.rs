@@ -58,9 +58,11 @@ struct Page {
 
 /// The debate for visitors of a link: nothing on it can be changed, and nothing leads further.
 pub(crate) fn shared_page(transcript: &Transcript, report: &Report) -> String {
+    let mut debate = render::Debate::new(transcript, report);
+    debate.meta.push("Shared, read only".into());
     let page = Page {
         frame: Frame::new("", Visitor::Stranger),
-        debate: render::Debate::new(transcript, report),
+        debate,
     };
     page.render().unwrap_or_default()
 }

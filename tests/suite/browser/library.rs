@@ -39,6 +39,9 @@ async fn search_tag_and_pin(home: fn(&Server) -> Home) {
             .len()
     };
     assert_eq!(count(&browser).await, 3, "words of the answer");
+    let row = browser.find(".list > li .result").await;
+    let result = row.text().await.unwrap();
+    assert!(result.starts_with("Put a queue in front"), "{result}");
     browser.visit(&url(&served, "/debates?q=rent")).await;
     assert_eq!(count(&browser).await, 1);
     browser.click(".list .title").await;

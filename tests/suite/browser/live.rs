@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chromium::{Browser, DESKTOP, PHONE};
-use super::{ask, gated, url, wait_for_answer};
+use super::{ask, asked, gated, url, wait_for_answer};
 use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
 
 /// A server that streams half of this opening and waits.
@@ -31,10 +31,7 @@ async fn p10_markdown_is_rendered_as_it_streams() {
         above is in its first half. The rest of this reply is long enough that all of the above is in its first half. The rest of this reply is \
         long enough that all of the above is in its first half. The rest of this reply is long enough that all of the above is in it.";
     let (server, gate) = opening(TEXT);
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     let is_there = "return document.querySelector('.streaming')?.textContent.includes('onerror')";
     browser.until("the first half", is_there).await;
     let script = "const at = (part) => [...document.querySelectorAll('.streaming ' + part)].map((node) => node.textContent); \
@@ -65,10 +62,7 @@ async fn p10_markdown_is_rendered_as_it_streams() {
 #[tokio::test]
 async fn c12_streamed_markdown_takes_bounded_time() {
     let (server, gate) = gated("opening");
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     browser.find(".streaming").await;
     for seed in [
         "[", "*", "**a", "`", "|", "> ", "- ", "```\n", "1. [a](", "\n\n",
@@ -183,10 +177,7 @@ async fn p10_a_debate_is_read_by_keyboard() {
 #[tokio::test]
 async fn p10_a_notification_says_that_the_debate_is_over() {
     let (server, gate) = gated("opening");
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     browser.find("#notify").await;
     let fake = "window.asked = 0; window.shown = []; \
         window.Notification = class extends EventTarget { constructor(title, options) { super(); shown.push([title, options.body]); } \

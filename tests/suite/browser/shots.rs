@@ -1,11 +1,12 @@
 //! Screenshots of every page in four variants, and axe-core on each: `cargo xtask shots` runs this and installs axe-core.
-//! `SUITE_SHOTS` is the folder for the pictures, `SUITE_AXE` the script.
+//! `SUITE_SHOTS` is the folder for the pictures, `SUITE_AXE` the script, `SUITE_SHOTS_ONLY` parts of the names of some pages.
 
 use std::path::PathBuf;
 
 use super::chromium::{Browser, PHONE};
-use super::{gated, url};
-use crate::harness::{Gate, Home, QUESTION, Server, Serving, good, schema_name};
+use super::url;
+use crate::all_protocols::{Play, any_reply};
+use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
 
 const SIZES: [(&str, (u32, u32)); 2] = [("desktop", (1440, 900)), ("phone", PHONE)];
 const SCHEMES: [&str; 2] = ["light", "dark"];
@@ -19,28 +20,21 @@ fn path(name: &str) -> PathBuf {
     )
 }
 
-/// A debate of every protocol, one that nobody challenged, one with a link, and a token.
+/// A debate of every protocol, one that follows up, a resolved forecast, an assessed decision, a link, tags and a token.
 fn filled(server: &Server) -> Home {
     let home = Home::with_model(server);
-    home.write("post.md", crate::all_protocols::POST);
-    let kinds: [&[&str]; 6] = [
-        &["ask", QUESTION],
-        &["debate", QUESTION, "--seats", "3"],
-        &["debate", QUESTION, "--seats", "3", "--enhanced"],
-        &[
-            "forecast",
-            "Will it open?",
-            "--outcome",
-            "Yes",
-            "--outcome",
-            "No",
-        ],
-        &["judge", "post.md"],
-        &["panel", QUESTION],
-    ];
-    for kind in kinds {
-        home.run(&[kind, &["--quiet"]].concat()).expect(0, &[]);
-    }
+    crate::all_protocols::play_all(&home);
+    let debates = home.list();
+    let newest = |protocol: &str| {
+        let mut of = debates.iter().filter(|row| row["protocol"] == protocol);
+        of.next().unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let follow_up = ["ask", "And with two teams?", "--continue"];
+    home.run(&[&follow_up[..], &[&newest("dialectic"), "--quiet"]].concat())
+        .expect(0, &[]);
+    home.run(&["resolve", &newest("forecast"), "Yes"])
+        .expect(0, &[]);
+    home.run(&["rate", &newest("modes"), "8"]).expect(0, &[]);
     home
 }
 
@@ -99,12 +93,12 @@ async fn shots_of_every_page() {
         axe,
         problems: Vec::new(),
     };
-    let server = Server::start(crate::all_protocols::any_reply);
+    let server = Server::start(any_reply);
     let home = filled(&server);
     let served = Serving::start(&home, &[]);
     let unchallenged = Server::start(|request, before| match schema_name(request).as_str() {
-        "critique" => crate::harness::Answer::Reply("I like it.".into()),
-        _ => crate::harness::Answer::Reply(good(request, before)),
+        "critique" => Answer::Reply("I like it.".into()),
+        _ => Answer::Reply(good(request, before)),
     });
     let poor = Home::with_model(&unchallenged);
     poor.ask(&["--quiet"]).expect(3, &[]);
@@ -112,47 +106,20 @@ async fn shots_of_every_page() {
     let closed = Home::with_model(&server);
     closed.token("admin");
     let closed_served = Serving::start(&closed, &[]);
-    let mut pages: Vec<(String, String)> = Vec::new();
-    for task in ["answer", "debate", "forecast", "judge"] {
-        pages.push((
-            format!("start-{task}"),
-            url(&served, &format!("/?task={task}")),
-        ));
-        pages.push((
-            format!("start-{task}-options"),
-            url(&served, &format!("/?task={task}&depth=quick")),
-        ));
-    }
-    for debate in home.list() {
-        let id = debate["id"].as_str().unwrap();
-        let kind = debate["protocol"].as_str().unwrap();
-        let name = format!("debate-{kind}");
-        let number = pages
-            .iter()
-            .filter(|(known, _)| known.starts_with(&name))
-            .count();
-        pages.push((
-            format!("{name}-{}", number + 1),
-            url(&served, &format!("/debates/{id}")),
-        ));
-    }
+    let pages = pages(&home, &served);
     let poor_id = poor.list()[0]["id"].as_str().unwrap().to_owned();
-    pages.push((
-        "debate-unchallenged".into(),
-        url(&poor_served, &format!("/debates/{poor_id}")),
-    ));
-    pages.push(("sign-in".into(), url(&closed_served, "/")));
-    for page in [
-        "debates",
-        "models",
-        "calibration",
-        "learning",
-        "tokens",
-        "audit",
-        "nowhere",
-    ] {
-        pages.push((page.into(), url(&served, &format!("/{page}"))));
-    }
+    let others = [
+        (
+            "debate-unchallenged",
+            url(&poor_served, &format!("/debates/{poor_id}")),
+        ),
+        ("sign-in", url(&closed_served, "/")),
+    ];
+    let pages: Vec<(String, String)> = pages
+        .into_iter()
+        .chain(others.map(|(name, address)| (name.to_owned(), address)))
+        .filter(|(name, _)| is_wanted(name))
+        .collect();
     for (size_name, size) in SIZES {
         let browser = Browser::open(size).await;
         for scheme in SCHEMES {
@@ -169,26 +136,111 @@ async fn shots_of_every_page() {
     assert!(shots.problems.is_empty(), "{}", shots.problems.join("\n"));
 }
 
-/// A debate while it runs.
+/// The pages of a server with debates, by name.
+fn pages(home: &Home, served: &Serving) -> Vec<(String, String)> {
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for task in ["answer", "debate", "forecast", "judge"] {
+        pages.push((format!("start-{task}"), format!("/?task={task}")));
+        pages.push((
+            format!("start-{task}-options"),
+            format!("/?task={task}&depth=quick"),
+        ));
+    }
+    let mut forecast = None;
+    for debate in home.list() {
+        let id = debate["id"].as_str().unwrap();
+        let kind = debate["protocol"].as_str().unwrap();
+        let name = format!("debate-{kind}");
+        let known = pages.iter().filter(|(known, _)| known.starts_with(&name));
+        let number = known.count() + 1;
+        pages.push((format!("{name}-{number}"), format!("/debates/{id}")));
+        if kind == "forecast" {
+            forecast = Some(id.to_owned());
+        }
+        if kind == "modes" {
+            pages.push(("outcome-decision".into(), format!("/debates/{id}/outcome")));
+        }
+    }
+    let forecast = forecast.unwrap();
+    pages.push((
+        "outcome-forecast".into(),
+        format!("/debates/{forecast}/outcome"),
+    ));
+    let link = served.post(
+        &format!("/api/v1/debates/{forecast}/shares"),
+        &serde_json::json!({}),
+    );
+    let link = link.json()["link"].as_str().unwrap().to_owned();
+    for page in [
+        "debates",
+        "debates?q=nothing+like+it",
+        "models",
+        "calibration",
+        "learning",
+        "tokens",
+        "audit",
+        "nowhere",
+        "api/docs",
+    ] {
+        let name = page.replace(['?', '=', '+', '/'], "-");
+        pages.push((name, format!("/{page}")));
+    }
+    let served = pages
+        .into_iter()
+        .map(|(name, path)| (name, url(served, &path)));
+    served.chain([("shared".to_owned(), link)]).collect()
+}
+
+/// Whether a page is among those that `SUITE_SHOTS_ONLY` names, by a part of its name.
+#[expect(clippy::disallowed_methods, reason = "settings of the test run")]
+fn is_wanted(name: &str) -> bool {
+    let only = std::env::var("SUITE_SHOTS_ONLY").unwrap_or_default();
+    only.is_empty() || only.split(',').any(|part| name.contains(part))
+}
+
+/// A debate of every protocol while it runs, each held in the middle of one reply.
 async fn running(
     browser: &Browser,
     shots: &mut Shots,
     (size_name, scheme): (&str, &str),
     size: (u32, u32),
 ) {
-    let (server, gate): (Server, Gate) = gated("revision");
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    super::ask(browser, &served).await;
-    browser
-        .until(
-            "the second round",
-            "return document.querySelector('#r2 .speaking')",
-        )
-        .await;
-    shots
-        .take(browser, &format!("running-{size_name}-{scheme}"), size)
-        .await;
-    gate.open();
-    super::wait_for_answer(browser).await;
+    for (kind, schema) in [
+        ("ask", "revision"),
+        ("debate", "contribution"),
+        ("forecast", "argument"),
+        ("judge", "evaluation"),
+    ] {
+        let name = format!("running-{kind}");
+        if !is_wanted(&name) {
+            continue;
+        }
+        let gate = Gate::default();
+        let held = gate.clone();
+        let server = Server::start(move |request, before| {
+            let Answer::Reply(reply) = any_reply(request, before) else {
+                unreachable!("all replies are whole")
+            };
+            if schema_name(request) == schema {
+                Answer::Gated(held.clone(), reply)
+            } else {
+                Answer::Reply(reply)
+            }
+        });
+        let home = Home::with_model(&server);
+        let served = Serving::start(&home, &[]);
+        let play = Play::ALL.into_iter().find(|play| play.name() == kind);
+        let started = served.post("/api/v1/debates", &play.unwrap().request());
+        let id = started.json()["id"].as_str().unwrap().to_owned();
+        browser
+            .visit(&url(&served, &format!("/debates/{id}")))
+            .await;
+        let is_held =
+            "return (document.querySelector('.speaking .streaming')?.textContent ?? '').length > 3";
+        browser.until("a reply in progress", is_held).await;
+        let name = format!("{name}-{size_name}-{scheme}");
+        shots.take(browser, &name, size).await;
+        gate.open();
+        served.until(&id, "complete");
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chromium::{Browser, DESKTOP, PHONE, Scripts};
-use super::{ask, fits, url, wait_for_answer};
+use super::{ask, fits, opened, url, wait_for_answer};
 use crate::harness::{Home, QUESTION, Server, Serving};
 
 const TASKS: [&str; 4] = ["answer", "debate", "forecast", "judge"];
@@ -22,9 +22,7 @@ async fn value_of(browser: &Browser, selector: &str) -> String {
 /// P-10: on a phone the box and the button are on the first screen, whatever the task, and the options are closed.
 #[tokio::test]
 async fn p10_box_and_button_are_above_the_fold_on_a_phone() {
-    let home = Home::with_model(&Server::good());
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(PHONE).await;
+    let (_home, served, browser) = opened(&Server::good(), PHONE).await;
     browser.visit(&url(&served, "/")).await;
     for task in TASKS {
         choose(&browser, task).await;
@@ -47,9 +45,7 @@ async fn p10_box_and_button_are_above_the_fold_on_a_phone() {
 
 #[tokio::test]
 async fn p10_every_task_fits_a_phone_with_open_options() {
-    let home = Home::with_model(&Server::good());
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(PHONE).await;
+    let (_home, served, browser) = opened(&Server::good(), PHONE).await;
     browser.visit(&url(&served, "/")).await;
     browser.click(".options > summary").await;
     for task in TASKS {
@@ -71,9 +67,7 @@ async fn p10_every_task_fits_a_phone_with_open_options() {
 #[tokio::test]
 async fn b13_the_estimate_is_shown_in_place() {
     let server = Server::good();
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (home, served, browser) = opened(&server, DESKTOP).await;
     browser.visit(&url(&served, "/")).await;
     // An example fills the box.
     browser.click(".examples a").await;
@@ -100,9 +94,7 @@ async fn b13_the_estimate_is_shown_in_place() {
 #[tokio::test]
 async fn p10_ctrl_and_enter_start_a_debate_with_a_model_per_seat() {
     let server = Server::good();
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&server, DESKTOP).await;
     browser.visit(&url(&served, "/")).await;
     browser.click(".options > summary").await;
     let families = "return [...document.querySelectorAll('#models option')].map((model) => model.value + ' ' + model.textContent)";
@@ -193,9 +185,7 @@ async fn m15_files_are_uploaded_without_scripts() {
 /// A file that is dropped on the form is among those that are sent.
 #[tokio::test]
 async fn m15_a_file_can_be_dropped_on_the_form() {
-    let home = Home::with_model(&Server::good());
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&Server::good(), DESKTOP).await;
     browser.visit(&url(&served, "/")).await;
     let drop = "const data = new DataTransfer(); data.items.add(new File(['text'], arguments[0])); \
         document.getElementById('question').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data })); \
@@ -216,9 +206,7 @@ async fn m15_a_file_can_be_dropped_on_the_form() {
 #[tokio::test]
 async fn a_judged_text_has_a_title() {
     let server = Server::start(crate::all_protocols::any_reply);
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&server, DESKTOP).await;
     for (text, title) in [
         (
             "# Write it *down*\n\nMeetings feel productive.",
@@ -243,9 +231,7 @@ async fn a_judged_text_has_a_title() {
 
 #[tokio::test]
 async fn a_form_without_a_question_says_what_is_missing() {
-    let home = Home::with_model(&Server::good());
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
+    let (_home, served, browser) = opened(&Server::good(), DESKTOP).await;
     browser.visit(&url(&served, "/")).await;
     browser.click(".ask button").await;
     let problem = browser.find(".problem").await.text().await.unwrap();

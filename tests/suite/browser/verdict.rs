@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chromium::{Browser, DESKTOP, PHONE, Scripts};
-use super::{ask, fits, gated, url, wait_for_answer};
+use super::{asked, fits, gated, url, wait_for_answer};
 use crate::harness::{Home, Server, Serving};
 
 /// The address of the newest debate.
@@ -16,10 +16,7 @@ fn debate_of(home: &Home, served: &Serving) -> String {
 #[tokio::test]
 async fn p11_the_card_holds_the_draft_while_the_debate_runs() {
     let (server, gate) = gated("revision");
-    let home = Home::with_model(&server);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    ask(&browser, &served).await;
+    let (_home, _served, browser) = asked(&server, DESKTOP).await;
     let draft = "const badge = document.querySelector('#answer.draft .badge')?.innerText ?? ''; \
                  return /^. Draft \\d, under attack: /.test(badge.replaceAll('\\n', ' ')) ? badge : null";
     browser.until("a draft under attack", draft).await;
@@ -219,6 +216,62 @@ async fn the_page_prints_with_everything_open() {
     let folded = browser.run(script, Vec::<Value>::new()).await;
     assert_eq!(folded, json!([true, 0, true]));
     browser.close().await;
+}
+
+/// P-11: the argument is read by its points, and each episode leads to its turn.
+#[tokio::test]
+async fn p11_the_argument_is_read_by_its_points() {
+    let home = Home::with_model(&Server::good());
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::open(PHONE).await;
+    browser.visit(&debate_of(&home, &served)).await;
+    let points = browser.text("#argument .points").await;
+    assert!(points.contains("settled in round 3"), "{points}");
+    browser.click("#point-s1 > summary").await;
+    let story = browser.text("#point-s1 .story").await;
+    let told: Vec<&str> = story.lines().collect();
+    assert_eq!(told.len(), 5, "{story}");
+    assert!(
+        told[0].contains("Round 1") && told[0].contains("Skeptic raised it"),
+        "{story}"
+    );
+    assert!(told[4].contains("Skeptic called it settled"), "{story}");
+    assert!(browser.text("#argument .moves").await.contains("S1, S2"));
+    fits(&browser, "an open point").await;
+    browser.click("#point-s1 .story a").await;
+    let target = "return document.querySelector(':target')?.id ?? null";
+    let target = browser.until("the turn", target).await;
+    assert_eq!(target, json!("r1/skeptic/criticise"));
+    assert_eq!(browser.console_errors(), Vec::<String>::new());
+    browser.close().await;
+}
+
+/// P-11: seats that spoke at the same time are columns on a wide screen, open or folded, and one below the other on a phone.
+#[tokio::test]
+async fn p11_parallel_seats_are_columns_on_wide_screens() {
+    let server = Server::start(crate::all_protocols::any_reply);
+    let home = Home::with_model(&server);
+    home.run(&[
+        "debate",
+        crate::harness::QUESTION,
+        "--seats",
+        "3",
+        "--quiet",
+    ])
+    .expect(0, &[]);
+    let served = Serving::start(&home, &[]);
+    for (size, rows) in [((1440, 900), 2), (PHONE, 3)] {
+        let browser = Browser::open(size).await;
+        browser.visit(&debate_of(&home, &served)).await;
+        let script = "const turns = [...document.querySelectorAll('#r1 .turn')]; \
+            const tops = () => new Set(turns.map((turn) => Math.round(turn.getBoundingClientRect().top))).size; \
+            const folded = tops(); for (const turn of turns) turn.querySelector('details').open = true; \
+            return [turns.length, folded, tops()]";
+        let seen = browser.run(script, Vec::new()).await;
+        assert_eq!(seen, json!([3, rows, rows]), "{size:?}");
+        browser.close().await;
+    }
 }
 
 /// F-16, F-17: the outcome of a forecast is recorded in the browser, without scripts, and the calibration page follows.

@@ -88,6 +88,13 @@ impl Protocol for Councils {
         verdict.outcome().end(&verdict)
     }
 
+    fn headline(result: &Value) -> Option<String> {
+        let overall = &result["overall"];
+        let (title, tier) = (overall["title"].as_str()?, overall["tier"].as_str()?);
+        let score = overall["score"].as_f64()?;
+        Some(format!("{title} {score:.0} of 100, {tier}"))
+    }
+
     fn report(entries: &[Entry]) -> Report {
         report::report(entries)
     }

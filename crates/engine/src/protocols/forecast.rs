@@ -31,6 +31,7 @@ mod verdict;
 
 use minijinja::value::merge_maps;
 use roundtable_core::estimate::Outline;
+use roundtable_core::format::percent;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
@@ -57,6 +58,7 @@ use crate::protocol::{Context, Conversation, Needs, Plan, Protocol, Request, Sub
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, both, each};
+use crate::transcript::capital;
 use argue::{Attempt, request_argument};
 use assessment::{apply_assessments, assess, assess_all};
 use debate::{Role, Version};
@@ -105,6 +107,18 @@ impl Protocol for Forecast {
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
         let verdict = forecast(table, rules).await?;
         verdict.outcome().end(&verdict)
+    }
+
+    fn headline(result: &Value) -> Option<String> {
+        let outcomes = result["probability_distribution"].as_array()?.iter();
+        let likeliest = outcomes
+            .filter_map(|outcome| {
+                let probability = outcome["probability"].as_f64()?;
+                Some((outcome["outcome_id"].as_str()?, probability))
+            })
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let outcome = capital(&likeliest.0.replace(['_', '-'], " "));
+        Some(format!("{outcome}: {}", percent(likeliest.1)))
     }
 
     fn report(entries: &[Entry]) -> Report {

@@ -9,6 +9,7 @@ mod outcome;
 pub mod panel;
 mod record_header;
 mod replay;
+mod result_line;
 mod scrutiny;
 mod verdict_header;
 
@@ -36,6 +37,7 @@ pub use dialectic::Dialectic;
 pub use forecast::Forecast;
 pub use modes::Modes;
 pub use panel::Panel;
+pub use result_line::result_line;
 pub use scrutiny::Scrutiny;
 
 /// In the order in which they are listed. The first is the default.

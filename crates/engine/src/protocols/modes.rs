@@ -106,6 +106,10 @@ impl Protocol for Modes {
         end_of(verdict.outcome(), verdict.reason(), &verdict)
     }
 
+    fn headline(result: &Value) -> Option<String> {
+        result["resolution"]["decision"].as_str().map(str::to_owned)
+    }
+
     fn report(entries: &[Entry]) -> Report {
         report::report(entries)
     }

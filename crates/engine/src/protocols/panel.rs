@@ -85,6 +85,10 @@ impl Protocol for Panel {
         verdict.outcome().end(&verdict)
     }
 
+    fn headline(result: &Value) -> Option<String> {
+        result["position"].as_str().map(str::to_owned)
+    }
+
     fn report(entries: &[Entry]) -> Report {
         report::report(entries)
     }

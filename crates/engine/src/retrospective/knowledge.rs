@@ -40,6 +40,7 @@ pub fn knowledge_report(
         answer: None,
         facts: facts(&known, half_life),
         sections,
+        ..Report::default()
     }
 }
 

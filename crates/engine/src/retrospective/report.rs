@@ -40,6 +40,7 @@ pub fn report(post_mortem: &PostMortem, learned: Option<(&LearningUpdates, &Know
         answer: None,
         facts: facts(post_mortem),
         sections,
+        ..Report::default()
     }
 }
 

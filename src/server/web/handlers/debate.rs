@@ -14,9 +14,10 @@ use serde::Deserialize;
 
 use super::super::Frame;
 use super::super::debate::{DebateView, Right};
-use super::super::routes::{frame, page, redirect_to_debate};
+use super::super::routes::{frame, page};
 use super::super::thread::ThreadView;
 use super::home::number;
+use super::target::Target;
 use crate::clock;
 use crate::export;
 use crate::format::short;
@@ -222,29 +223,25 @@ pub(crate) struct MessageForm {
 }
 
 pub(crate) async fn say(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<MessageForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
     if !form.text.trim().is_empty() {
         let (text, by) = (form.text, None);
         let message = checked_form(&InputRequest { text, by })?;
-        let by = caller.author(None);
-        app.scheduler.say(row.id, message.text, by).await?;
+        let by = target.caller.author(None);
+        target
+            .app
+            .scheduler
+            .say(target.row.id, message.text, by)
+            .await?;
     }
-    Ok(redirect_to_debate(&id))
+    Ok(target.page())
 }
 
-pub(crate) async fn pause(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
-    app.scheduler.pause(row.id).await?;
-    Ok(redirect_to_debate(&id))
+pub(crate) async fn pause(target: Target) -> Result<Response, Problem> {
+    target.app.scheduler.pause(target.row.id).await?;
+    Ok(target.page())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -255,32 +252,28 @@ pub(crate) struct DecisionForm {
 }
 
 pub(crate) async fn decide(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<DecisionForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
     let DecisionRequest { choice, note, .. } = checked_form(&DecisionRequest {
         choice: form.choice,
         by: None,
         note: Some(form.note).filter(|note| !note.trim().is_empty()),
     })?;
-    let _allowance = admit_continuation(&app, &caller, &row).await?;
+    let _allowance = admit_continuation(&target.app, &target.caller, &target.row).await?;
     let recorded = AuditNote::detail(format!("choice '{}'", short(&choice, 200)));
-    let by = caller.author(None);
-    app.scheduler.decide(row.id, choice, by, note).await?;
-    Ok((Extension(recorded), redirect_to_debate(&id)).into_response())
+    let by = target.caller.author(None);
+    target
+        .app
+        .scheduler
+        .decide(target.row.id, choice, by, note)
+        .await?;
+    Ok((Extension(recorded), target.page()).into_response())
 }
 
-pub(crate) async fn cancel(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
-    app.scheduler.cancel(row.id).await?;
-    Ok(redirect_to_debate(&id))
+pub(crate) async fn cancel(target: Target) -> Result<Response, Problem> {
+    target.app.scheduler.cancel(target.row.id).await?;
+    Ok(target.page())
 }
 
 /// New limits, for a debate that has used up its own.
@@ -294,13 +287,10 @@ pub(crate) struct ResumeForm {
 }
 
 pub(crate) async fn resume(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Extension(received): Extension<Received>,
     form: Result<Form<ResumeForm>, FormRejection>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
     // Without a form no limit is raised.
     let form = form.map(|Form(form)| form).unwrap_or_default();
     let mut faults = Vec::new();
@@ -313,11 +303,18 @@ pub(crate) async fn resume(
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let resumed = rest::resume_within(&app, &caller, &row, requested, received).await?;
+    let resumed = rest::resume_within(
+        &target.app,
+        &target.caller,
+        &target.row,
+        requested,
+        received,
+    )
+    .await?;
     if let Some(recorded) = resumed.extensions().get::<AuditNote>().cloned() {
-        return Ok((Extension(recorded), redirect_to_debate(&id)).into_response());
+        return Ok((Extension(recorded), target.page()).into_response());
     }
-    Ok(redirect_to_debate(&id))
+    Ok(target.page())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -328,19 +325,20 @@ pub(crate) struct RatingForm {
 }
 
 pub(crate) async fn rate(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<RatingForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;
     let RatingRequest { comment, .. } = checked_form(&RatingRequest {
         rating: rating.value(),
         comment: Some(form.comment).filter(|comment| !comment.trim().is_empty()),
     })?;
-    app.scheduler.rate(row.id, rating, comment).await?;
-    Ok(redirect_to_debate(&id))
+    target
+        .app
+        .scheduler
+        .rate(target.row.id, rating, comment)
+        .await?;
+    Ok(target.page())
 }
 
 pub(crate) async fn delete(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Extension, Form, Path, Query as QueryParameters, State};
+use axum::extract::{Extension, Form, Query as QueryParameters, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use roundtable_engine::event::{Millis, State as DebateState};
@@ -10,8 +10,8 @@ use roundtable_engine::event::{Millis, State as DebateState};
 use super::super::Choice;
 use super::super::debates::{DebatesView, Month, PER_PAGE, Query, Row};
 use super::super::fields::FieldValues;
-use super::super::routes::redirect_to_debate;
 use super::super::routes::{frame, page};
+use super::target::Target;
 use crate::clock;
 use crate::export::{self, Format};
 use crate::failure::Fault;
@@ -61,7 +61,8 @@ pub(crate) async fn list(
         offset: (query.page() - 1).saturating_mul(PER_PAGE),
         ..Filter::default()
     };
-    let listing = app.store.list(&filter).await?;
+    let mut listing = app.store.list(&filter).await?;
+    app.store.add_results(&mut listing.debates).await?;
     let is_admin = caller.may(Scope::Admin);
     let ids: Vec<Uuid> = listing.debates.iter().map(|row| row.id).collect();
     let filings = app.store.filings(&ids).await?;
@@ -156,20 +157,17 @@ pub(crate) async fn delete(
 
 /// Pins a debate and sets its tags.
 pub(crate) async fn file(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<FieldValues>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
     let tags = form.get("tags").map_or("", String::as_str).split(',');
     let tags = tags.map(|tag| short(&tag.to_lowercase(), MAX_TAG_CHARS));
     let filing = Filing {
         is_pinned: form.contains_key("pinned"),
         tags: tags.filter(|tag| !tag.is_empty()).take(MAX_TAGS).collect(),
     };
-    app.store.file(row.id, &filing).await?;
-    Ok(redirect_to_debate(&id))
+    target.app.store.file(target.row.id, &filing).await?;
+    Ok(target.page())
 }
 
 fn non_empty(text: &str) -> Option<String> {

@@ -1,16 +1,14 @@
 //! The form of the debate page that asks a follow-up question.
 
-use std::sync::Arc;
-
-use axum::extract::{Extension, Form, Path, State};
+use axum::extract::Form;
 use axum::response::Response;
 use roundtable_engine::protocols;
 use serde::{Deserialize, Serialize};
 
 use super::super::form_key::create_request;
 use super::super::routes::redirect_to_debate;
+use super::target::Target;
 use crate::server::App;
-use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::NewDebate;
 use crate::server::rest;
@@ -25,12 +23,15 @@ pub(crate) struct FollowUpForm {
 }
 
 pub(crate) async fn ask(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Form(form): Form<FollowUpForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
+    let Target {
+        app,
+        caller,
+        row,
+        id,
+    } = target;
     let sent = create_request(&caller, &form.form_key, &(row.id, &form));
     if let Some(Created::New(id) | Created::Existing(id)) = app.store.find_created(&sent).await? {
         return Ok(redirect_to_debate(&id.to_string()));

@@ -12,6 +12,7 @@ use roundtable_engine::form::Task;
 use roundtable_engine::preset::Preset;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
+use roundtable_engine::transcript::capital;
 use serde_json::{Value, json};
 
 use super::super::debates::Row;
@@ -272,7 +273,7 @@ async fn form_options(
         tasks: task_panels(&app.context.data, form)?,
         providers: provider_models(&discovery, &caller.limits),
         default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
-        advice: discovery.advice.clone(),
+        advice: discovery.advice.as_deref().map(capital),
         recent: recent.iter().map(|row| Row::new(row, false)).collect(),
     })
 }

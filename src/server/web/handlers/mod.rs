@@ -8,4 +8,5 @@ pub(super) mod home;
 pub(super) mod models;
 pub(super) mod outcome;
 pub(super) mod shares;
+mod target;
 pub(super) mod tokens;

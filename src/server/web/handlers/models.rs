@@ -7,6 +7,7 @@ use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Money;
+use roundtable_engine::transcript::capital;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
@@ -63,7 +64,7 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
             tier("Fast tier", discovery.fast.as_ref()),
             embeddings,
         ],
-        advice: discovery.advice,
+        advice: discovery.advice.as_deref().map(capital),
         providers: discovery
             .findings
             .into_iter()

@@ -3,29 +3,21 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, Form, Path, State};
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use roundtable_engine::event::Millis;
 use serde::Deserialize;
-use uuid::Uuid;
 
-use super::super::routes::{frame, page, redirect_to_debate};
+use super::super::routes::{frame, page};
 use super::super::shares::{NewShare, shared_page};
 use super::debate::{load, load_row};
+use super::target::Target;
 use crate::clock;
 use crate::failure::Fault;
 use crate::format::short;
-use crate::server::access::Caller;
-use crate::server::audit::AuditNote;
 use crate::server::client::Client;
-use crate::server::ownership::DAY_MS;
 use crate::server::problem::Problem;
+use crate::server::share_api::{self, MAX_DAYS};
 use crate::server::{App, off_runtime, rest, tokens};
-use crate::store::ShareRow;
-
-/// Links to one debate that have not expired.
-const MAX_SHARES: u64 = 20;
-const MAX_DAYS: u64 = 3650;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -35,7 +27,7 @@ pub(crate) struct ShareForm {
 }
 
 impl ShareForm {
-    fn expires_at(&self, now: Millis) -> Result<Option<Millis>, Problem> {
+    fn days(&self) -> Result<Option<u64>, Problem> {
         let days = self.days.trim();
         if days.is_empty() {
             return Ok(None);
@@ -47,70 +39,39 @@ impl ShareForm {
             let message = format!("invalid number of days '{days}': expected 1 to {MAX_DAYS}");
             Problem::invalid(vec![Fault::new("/days", message)])
         })?;
-        Ok(Some(now + days * DAY_MS))
+        Ok(Some(days))
     }
 }
 
 /// Shows the link in the response itself: its secret is stored nowhere, so no other page could.
 pub(crate) async fn add(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     Form(form): Form<ShareForm>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
-    let now = clock::now();
-    let share = ShareRow {
-        id: Uuid::new_v4(),
-        debate: row.id,
-        made_by: caller.author(None),
-        created_at: now,
-        expires_at: form.expires_at(now)?,
-    };
-    let secret = tokens::make_share().map_err(|error| Problem::internal(&error.to_string()))?;
-    let hash = tokens::hash(&secret);
-    if !app.store.add_share(&share, &hash, MAX_SHARES).await? {
-        let message = format!("this debate has {MAX_SHARES} links: revoke one first");
-        return Err(Problem::invalid(vec![Fault::new("", message)]));
-    }
-    let host = headers.get(header::HOST);
-    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let scheme = if client.is_https { "https" } else { "http" };
-    let link = format!("{scheme}://{host}/shared/{secret}");
+    let Target {
+        app,
+        caller,
+        row,
+        id,
+    } = target;
+    let made = share_api::make(&app, &caller, &row, form.days()?).await?;
+    let link = made.link(&client, &headers);
     let debate = load(&app, &caller, &id).await?;
     let mut view = debate.view(&app, &caller);
-    view.new_share = Some(NewShare::new(link, share.expires_at));
+    view.new_share = Some(NewShare::new(link, made.row.expires_at));
     let frame = frame("debates", Some(&caller));
     let body = off_runtime(move || debate.page(view, frame)).await?;
-    let end = share.expires_at.map_or_else(
-        || "does not expire".to_owned(),
-        |at| format!("expires {}", clock::stamp(at)),
-    );
-    let note = AuditNote::detail(format!("link {}, {end}", share.id));
-    Ok((Extension(note), page(body)).into_response())
+    Ok((Extension(made.note), page(body)).into_response())
 }
 
 pub(crate) async fn revoke(
-    State(app): State<Arc<App>>,
-    Path((id, share)): Path<(String, String)>,
-    Extension(caller): Extension<Caller>,
+    target: Target,
+    Path((_, share)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let row = rest::find(&app, &caller, &id).await?;
-    let share: Option<Uuid> = share.parse().ok();
-    let is_revoked = match share {
-        Some(share) => app.store.revoke_share(row.id, share).await?,
-        None => false,
-    };
-    let (Some(share), true) = (share, is_revoked) else {
-        return Err(Problem::not_found("there is no such link"));
-    };
-    let note = AuditNote {
-        subject: Some(row.id.to_string()),
-        ..AuditNote::detail(format!("link {share}"))
-    };
-    Ok((Extension(note), redirect_to_debate(&id)).into_response())
+    let note = share_api::revoke_share(&target.app, &target.row, &share).await?;
+    Ok((Extension(note), target.page()).into_response())
 }
 
 /// The debate of a link, for anyone who has it. An unknown, expired or revoked link is not found, and looks the same.

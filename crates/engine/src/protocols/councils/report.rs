@@ -1,6 +1,7 @@
 //! The report of a councils debate, at any point of its journal: the scorecard while it runs, everything behind the scores at
 //! the end.
 
+mod argument;
 mod card;
 mod findings;
 mod scorecard;
@@ -20,7 +21,7 @@ use crate::cast::councils::CouncilsSpec;
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
 use crate::protocols::scrutiny::Scrutiny;
-use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
+use crate::report::{Argument, Block, Cell, Fact, Report, Section, Table, Tone};
 use crate::totals::{compared_cost, shown_cost};
 
 pub(super) fn report(entries: &[Entry]) -> Report {
@@ -43,6 +44,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(verdict) = verdict else {
         return Report {
             verdict: Some(card::draft(entries, &rules, &dimensions)),
+            argument: Argument {
+                moves: argument::moves(&dimensions),
+                ..Argument::default()
+            },
             sections,
             ..Report::default()
         };
@@ -58,6 +63,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     Report {
         verdict: Some(card::verdict(entries, &verdict)),
         facts: facts(&verdict),
+        argument: argument::argument(&verdict),
         answer: verdict.final_answer,
         sections,
     }

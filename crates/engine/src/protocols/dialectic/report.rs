@@ -1,5 +1,6 @@
 //! The report of a dialectic, at any point of its journal.
 
+mod argument;
 mod card;
 
 use roundtable_core::bounded::OutOfTen;
@@ -39,6 +40,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         return Report {
             verdict: Some(card::draft(entries, &debate)),
             facts: open.into_iter().collect(),
+            argument: argument::argument(debate.ledger()),
             sections,
             ..Report::default()
         };
@@ -52,6 +54,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         )),
         facts: facts(&verdict).into_iter().chain(open).collect(),
         answer: verdict.final_answer,
+        argument: argument::argument(debate.ledger()),
         sections,
     }
 }

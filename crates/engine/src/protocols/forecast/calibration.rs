@@ -246,6 +246,7 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
             Section::main("Reliability", vec![note, diagram]),
             Section::side("Role weights", vec![Block::Table(weights(calibration))]),
         ],
+        ..Report::default()
     }
 }
 

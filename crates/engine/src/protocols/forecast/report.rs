@@ -1,5 +1,6 @@
 //! The report of a forecast, at any point of its journal.
 
+mod argument;
 mod card;
 
 use roundtable_core::format::percent;
@@ -63,6 +64,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         } else {
             Vec::new()
         },
+        argument: argument::argument(rules, verdict),
         sections,
     }
 }

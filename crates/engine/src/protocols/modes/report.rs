@@ -1,6 +1,7 @@
 //! The report of a debate, at any point of its journal: positions by round, claims, evidence, confidence and agreement over the
 //! rounds, and the exit criterion.
 
+mod argument;
 mod card;
 
 use roundtable_core::citations::EvidenceKind;
@@ -92,6 +93,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
             all.extend(enhanced::facts(verdict));
             all
         }),
+        argument: argument::argument(&debate),
         sections,
     }
 }

@@ -1,5 +1,6 @@
 //! The report of a panel, at any point of its journal.
 
+mod argument;
 mod card;
 
 use roundtable_core::format::counted;
@@ -62,6 +63,7 @@ fn finished(entries: &[Entry], verdict: Verdict) -> Report {
     Report {
         verdict: Some(card::verdict(entries, &verdict, &stopped)),
         facts: facts(&verdict),
+        argument: argument::argument(&verdict),
         answer: verdict.final_answer,
         sections,
     }
