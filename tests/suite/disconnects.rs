@@ -309,7 +309,7 @@ fn two_of_every_form(home: &Home) {
     let assessed = of_debate("post-mortem", "accuracy=0.75&right=All&wrong=&lessons=");
     assert!(assessed[0] < 400 || assessed[0] == 422, "{assessed:?}");
     assert!(assessed[1] < 500, "{assessed:?}");
-    assert_eq!(post("/api/v1/tokens", r#"{"name":"eve"}"#), [201, 409]);
+    assert_eq!(post("/api/v1/tokens", r#"{"name":"eve"}"#), [201, 422]);
     let limits = r#"{"reach":"own"}"#;
     assert_eq!(
         both(&serving, "PUT", "/api/v1/tokens/eve", limits),

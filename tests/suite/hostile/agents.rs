@@ -77,7 +77,7 @@ fn c20_no_call_of_an_agent_harms_the_server() {
     let is_full = Scale::asked_for() == Scale::Full;
     let mut cases = Vec::new();
     for (number, call) in calls.iter().enumerate() {
-        let turn = |index: usize| index < 7 || is_full || (index + number).is_multiple_of(8);
+        let turn = |index: usize| index < 3 || is_full || (index + number).is_multiple_of(16);
         let chosen = values.iter().enumerate().filter(|(index, _)| turn(*index));
         cases.extend(chosen.map(|(_, value)| (call, value)));
     }

@@ -27,7 +27,7 @@ fn c20_no_value_of_a_request_body_harms_the_server() {
     for (number, place) in places.iter().enumerate() {
         let (paths, rest) = short.split_at(7);
         cases.extend(paths.iter().map(|value| (place, value)));
-        for (values, of) in [(rest, 6), (&long, long.len()), (&other, 5)] {
+        for (values, of) in [(rest, 12), (&long, long.len()), (&other, 15)] {
             let turn = |index: usize| is_full || (index + number).is_multiple_of(of);
             let chosen = values.iter().enumerate().filter(|(index, _)| turn(*index));
             cases.extend(chosen.map(|(_, value)| (place, value)));

@@ -84,12 +84,12 @@ fn c20_no_form_harms_the_server() {
     for (number, form) in forms.iter().enumerate() {
         let turn = |index: usize, of: usize| is_full || (index + number).is_multiple_of(of);
         let short = short.iter().enumerate();
-        let short = short.filter(|(index, _)| *index < 7 || turn(*index, 3));
+        let short = short.filter(|(index, _)| *index < 3 || turn(*index, 6));
         cases.extend(short.map(|(_, value)| (form, value.as_str())));
         let long = long
             .iter()
             .enumerate()
-            .filter(|(index, _)| turn(*index, 13));
+            .filter(|(index, _)| turn(*index, 26));
         // Three bytes for each, where they are encoded.
         cases.extend(long.map(|(_, value)| (form, value.get(..400_000).unwrap_or(value))));
     }
@@ -115,7 +115,7 @@ fn c20_no_uploaded_file_harms_the_server() {
     let (short, long) = (short_values(&target.home), long_values());
     let part = match Scale::asked_for() {
         Scale::Full => 1,
-        Scale::Tenth => 4,
+        Scale::Tenth => 8,
     };
     let mut cases: Vec<(&str, &str, &str)> = Vec::new();
     for name in &short {
