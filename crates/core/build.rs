@@ -9,10 +9,6 @@ mod hash;
 
 const VOCABULARY: &str = "data/o200k_base.tokens";
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "cargo gives the folder in the environment"
-)]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={VOCABULARY}");
     println!("cargo::rerun-if-changed=src/tokenizer/hash.rs");
