@@ -197,7 +197,7 @@ fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
         .step("soak tests", &arguments)
         .args(filters)
         .env("SUITE_SCALE", "full")
-        .duration_hint("about half an hour on two cores");
+        .duration_hint("one to two hours on two cores");
     Ok(run_all(vec![soak]))
 }
 
