@@ -98,9 +98,16 @@ fn read_table(
     });
     let convergence = root.section("convergence", convergence);
     let forecast = root.section("forecast", |section| {
-        let default = forecast::Settings::default().max_prompt_tokens;
+        let default = forecast::Settings::default();
+        let tokens = default.max_prompt_tokens;
+        let prior = section.read("crowd_prior", |item| {
+            let expected =
+                "expected true or false (whether a crowd's forecast has a learned weight in the accuracy pool)";
+            item.as_bool().ok_or_else(|| expected.to_owned())
+        });
         forecast::Settings {
-            max_prompt_tokens: section.whole_or("max_prompt_tokens", 600..=100_000, default),
+            max_prompt_tokens: section.whole_or("max_prompt_tokens", 600..=100_000, tokens),
+            is_crowd_prior: section.or_default("crowd_prior", prior, default.is_crowd_prior),
         }
     });
     let data = root.section("data", |section| {

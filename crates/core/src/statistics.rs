@@ -174,26 +174,47 @@ pub fn bootstrap(clusters: &[Vec<f64>]) -> Option<Interval> {
 
 /// The bootstrap interval of a sum divided by another, resampled by cluster; `None` if the divisor is 0.
 pub fn bootstrap_ratio(clusters: &[(f64, f64)]) -> Option<Interval> {
+    let clusters: Vec<([f64; 1], f64)> = clusters.iter().map(|&(sum, by)| ([sum], by)).collect();
+    bootstrap_ratios(&clusters).map(|[interval]| interval)
+}
+
+/// The same for several sums with one divisor. They are resampled together, so each interval is that of its sum alone.
+pub fn bootstrap_ratios<const SUMS: usize>(
+    clusters: &[([f64; SUMS], f64)],
+) -> Option<[Interval; SUMS]> {
     if clusters.iter().all(|(_, divisor)| *divisor == 0.0) {
         return None;
     }
     let mut random = SplitMix64::new(SEED);
-    let mut means: Vec<f64> = (0..DRAWS)
-        .filter_map(|_| {
-            let drawn = (0..clusters.len()).map(|_| clusters[random.below(clusters.len())]);
-            let (sum, divisor) = drawn.fold((0.0, 0.0), |(sum, divisor), (own, size)| {
-                (sum + own, divisor + size)
-            });
-            (divisor != 0.0).then(|| sum / divisor)
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
-    let at = |rank: usize| means.get(rank).copied();
-    let tail = means.len() / 40;
-    Some(Interval {
-        low: at(tail)?,
-        high: at(means.len() - tail - 1)?,
-    })
+    let mut means: [Vec<f64>; SUMS] = std::array::from_fn(|_| Vec::with_capacity(DRAWS));
+    for _ in 0..DRAWS {
+        let (mut sums, mut divisor) = ([0.0; SUMS], 0.0);
+        for _ in 0..clusters.len() {
+            let (own, size) = &clusters[random.below(clusters.len())];
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum += own;
+            }
+            divisor += size;
+        }
+        if divisor != 0.0 {
+            for (means, sum) in means.iter_mut().zip(sums) {
+                means.push(sum / divisor);
+            }
+        }
+    }
+    let tail = means.first()?.len() / 40;
+    let mut intervals = [Interval {
+        low: 0.0,
+        high: 0.0,
+    }; SUMS];
+    for (interval, means) in intervals.iter_mut().zip(&mut means) {
+        means.sort_by(f64::total_cmp);
+        *interval = Interval {
+            low: *means.get(tail)?,
+            high: *means.get(means.len().checked_sub(tail + 1)?)?,
+        };
+    }
+    Some(intervals)
 }
 
 /// The probability of a deviation of at least this many standard errors in either direction, if there is no effect.

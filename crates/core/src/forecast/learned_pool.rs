@@ -56,7 +56,8 @@ pub struct Weight {
 pub struct LearnedPool {
     agents: BTreeMap<String, Mean>,
     groups: BTreeMap<String, Mean>,
-    in_domains: BTreeMap<(String, String), Mean>,
+    /// Of agents, by domain.
+    in_domains: BTreeMap<String, BTreeMap<String, Mean>>,
     domains: BTreeSet<String>,
     posterior: Posterior,
     questions: usize,
@@ -218,7 +219,9 @@ impl LearnedPool {
                 self.learn_skill(seat, domain, score - panel, (agent, group));
             }
         }
-        self.domains.extend(domain.map(str::to_owned));
+        if let Some(domain) = domain.filter(|domain| !self.domains.contains(*domain)) {
+            self.domains.insert(domain.to_owned());
+        }
         self.questions += 1;
         Ok(())
     }
@@ -233,13 +236,9 @@ impl LearnedPool {
         let names: Vec<&Seat> = seats.iter().map(|(seat, _)| *seat).collect();
         let skills = self.skills(&names, domain);
         for (slope, row) in SLOPES.into_iter().zip(&mut self.posterior.0) {
-            let weights = weights_at(slope, &skills);
+            let sums = log_sums(logs, &weights_at(slope, &skills));
             for ((factor, _), value) in FACTORS.into_iter().zip(row) {
-                let said = combined(logs, &weights, factor);
-                *value *= said
-                    .get(outcome)
-                    .unwrap_or_default()
-                    .clamp(FLOOR, 1.0 - FLOOR);
+                *value *= share_of(&sums, factor, outcome).clamp(FLOOR, 1.0 - FLOOR);
             }
         }
         self.posterior = self.posterior.renewed();
@@ -254,14 +253,17 @@ impl LearnedPool {
         (agent, group): (f64, f64),
     ) {
         if let Some(name) = &seat.group {
-            self.groups.entry(name.clone()).or_default().add(difference);
+            add(&mut self.groups, name, difference);
         }
-        let own = self.agents.entry(seat.agent.clone()).or_default();
-        own.add(difference - group);
+        add(&mut self.agents, &seat.agent, difference - group);
         if let Some(domain) = domain {
-            let key = (seat.agent.clone(), domain.to_owned());
-            let own = self.in_domains.entry(key).or_default();
-            own.add(difference - group - agent);
+            let own = difference - group - agent;
+            if let Some(agents) = self.in_domains.get_mut(domain) {
+                add(agents, &seat.agent, own);
+            } else {
+                let agents = self.in_domains.entry(domain.to_owned()).or_default();
+                add(agents, &seat.agent, own);
+            }
         }
     }
 
@@ -280,10 +282,9 @@ impl LearnedPool {
     }
 
     fn effect_in(&self, domain: Option<&str>, agent: &str) -> f64 {
-        domain.map_or(0.0, |domain| {
-            let key = (agent.to_owned(), domain.to_owned());
-            self.in_domains.get(&key).map_or(0.0, |own| own.shrunk())
-        })
+        let agents = domain.and_then(|domain| self.in_domains.get(domain));
+        let own = agents.and_then(|agents| agents.get(agent));
+        own.map_or(0.0, |own| own.shrunk())
     }
 
     /// Of the agent and of the group.
@@ -347,20 +348,44 @@ fn floored(values: &[f64]) -> Vec<f64> {
     }
 }
 
+/// Copies the name only if it is new.
+fn add(means: &mut BTreeMap<String, Mean>, name: &str, value: f64) {
+    if let Some(own) = means.get_mut(name) {
+        own.add(value);
+    } else {
+        means.entry(name.to_owned()).or_default().add(value);
+    }
+}
+
 /// ln p ∝ factor · Σ weight · ln p of the seat.
 pub(super) fn combined(logs: &[Vec<f64>], weights: &[f64], factor: f64) -> Distribution {
-    let outcomes = logs.first().map_or(0, Vec::len);
-    let sums: Vec<f64> = (0..outcomes)
-        .map(|outcome| {
-            let parts = logs.iter().zip(weights);
-            factor
-                * parts
-                    .map(|(own, weight)| weight * own[outcome])
-                    .sum::<f64>()
-        })
+    let sums: Vec<f64> = log_sums(logs, weights)
+        .into_iter()
+        .map(|sum| factor * sum)
         .collect();
     let greatest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Distribution::rescaled(sums.iter().map(|sum| (sum - greatest).exp()).collect())
+}
+
+/// Σ weight · ln p of the seat, for each outcome.
+fn log_sums(logs: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
+    let outcomes = logs.first().map_or(0, Vec::len);
+    let sum = |outcome: usize| {
+        let parts = logs.iter().zip(weights);
+        parts.map(|(own, weight)| weight * own[outcome]).sum()
+    };
+    (0..outcomes).map(sum).collect()
+}
+
+/// The probability of one outcome in [`combined`].
+fn share_of(sums: &[f64], factor: f64, outcome: usize) -> f64 {
+    let greatest = sums
+        .iter()
+        .map(|sum| factor * sum)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let power = |sum: &f64| (factor * sum - greatest).exp();
+    let total: f64 = sums.iter().map(power).sum();
+    sums.get(outcome).map_or(0.0, power) / total
 }
 
 #[cfg(test)]

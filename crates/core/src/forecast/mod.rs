@@ -1,8 +1,10 @@
 //! The numbers of a forecasting debate (section F): distributions over outcomes, agreement of the roles, pooling, and scoring
 //! once the outcome is known.
 
+mod bins;
 mod calibration;
 mod consensus;
+mod decomposition;
 mod distribution;
 mod domain_pool;
 mod ensemble;
@@ -12,8 +14,10 @@ mod pooling;
 mod rubric;
 mod scoring;
 
+pub use bins::{Bins, BinsError, CdfError, Extent, OpenEnds, QUANTILES, Quantile};
 pub use calibration::{Bin, reliability};
 pub use consensus::{largest_spread, mean_agreement, outcome_agreement};
+pub use decomposition::{Decomposition, Event, decompose};
 pub use distribution::{Distribution, DistributionError};
 pub use domain_pool::{DomainPool, Skill};
 pub use ensemble::{Combined, DEBATE_WEIGHT, EnsembleError, MAX_WEIGHT, Opinion, combine};

@@ -11,7 +11,7 @@ use super::pooling::{PoolError, log_odds_pool, mean};
 use super::scoring::{brier, log_score};
 use crate::random::SplitMix64;
 use crate::spread::{self, real};
-use crate::statistics::{Interval, bootstrap};
+use crate::statistics::{Interval, bootstrap_ratios};
 
 /// A resolved question with the forecasts of its panel.
 #[derive(Debug, Clone, PartialEq)]
@@ -270,22 +270,31 @@ impl PoolResult {
 
     /// The learned pool against each simple one.
     pub fn comparisons(results: &[Self], questions: &[Question]) -> Vec<Comparison> {
-        let comparisons = SIMPLE.iter().filter_map(|(name, simple)| {
-            let mut clusters: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-            for result in results {
-                let question = &questions[result.question];
-                let own = brier(&result.learned, question.outcome)?;
-                let other = brier(simple(result), question.outcome)?;
-                let cluster = clusters.entry(&question.cluster).or_default();
-                cluster.push(own - other);
+        const POOLS: usize = SIMPLE.len();
+        let mut clusters: BTreeMap<&str, ([f64; POOLS], f64)> = BTreeMap::new();
+        for result in results {
+            let question = &questions[result.question];
+            let (sums, count) = clusters.entry(&question.cluster).or_default();
+            let Some(own) = brier(&result.learned, question.outcome) else {
+                return Vec::new();
+            };
+            for (sum, (_, simple)) in sums.iter_mut().zip(SIMPLE) {
+                // Pools of one question have the same outcomes.
+                *sum += own - brier(simple(result), question.outcome).unwrap_or(own);
             }
-            let clusters: Vec<Vec<f64>> = clusters.into_values().collect();
-            let all: Vec<f64> = clusters.iter().flatten().copied().collect();
+            *count += 1.0;
+        }
+        let clusters: Vec<([f64; POOLS], f64)> = clusters.into_values().collect();
+        let intervals = bootstrap_ratios(&clusters);
+        let count: f64 = clusters.iter().map(|(_, count)| count).sum();
+        let pools = SIMPLE.into_iter().enumerate();
+        let comparisons = pools.filter_map(|(index, (name, simple))| {
+            let sum: f64 = clusters.iter().map(|(sums, _)| sums[index]).sum();
             Some(Comparison {
                 pool: name,
                 score: score(results, questions, simple)?,
-                difference: spread::mean(&all)?,
-                interval: bootstrap(&clusters),
+                difference: sum / count,
+                interval: intervals.map(|intervals| intervals[index]),
             })
         });
         comparisons.collect()

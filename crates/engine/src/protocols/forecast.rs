@@ -15,6 +15,7 @@ mod facts;
 mod fields;
 mod input;
 mod outline;
+mod overview;
 mod percentages;
 mod preview;
 mod prompt_inputs;
@@ -25,6 +26,7 @@ mod request;
 mod resolution;
 mod result;
 mod rules;
+mod scale;
 mod text_budget;
 mod value;
 mod verdict;
@@ -34,18 +36,20 @@ use roundtable_core::estimate::Outline;
 use roundtable_core::format::percent;
 use serde_json::{Value, json};
 
-pub use calibration::{Calibration, Record, calibration_report};
+pub use calibration::{Calibration, GroupRecord, Grouping, Record, calibration_report};
 pub use contract::{
     DebateRequest, Disagreement, LoggedArgument, Outcome, OutcomeForecast, Phase, Round,
 };
 pub use debate::{ArgumentTurn, CountedArgument, Debate, RubricScores, point_id};
 pub use ensemble::{Engine, Ensemble, EnsembleRequest, MIN_RESOLVED, ensemble};
-pub use input::Input;
+pub use input::{Input, crowd_forecast};
+pub use overview::{Overview, history_report};
 pub use replies::{Argument, Scoring, Synthesis};
 pub use request::{Fault, MAX_OUTCOMES, MAX_ROUNDS, MIN_OUTCOMES};
 pub use resolution::{Resolution, Scored, resolution_of, scored};
 pub use result::{DebateResult, schema};
 pub use rules::{ForecastContext, ForecastPlan, Rules, Settings, plan};
+pub use scale::{Bound, Edge, QuantileValue, Scale, ScaleError};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;

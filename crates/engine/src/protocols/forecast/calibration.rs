@@ -1,13 +1,19 @@
-//! Calibration of all resolved forecasts: scores, baselines and the reliability diagram.
+//! Calibration of all resolved forecasts: scores against baselines, what the scores are made of, groups of questions, and what
+//! deliberation was worth.
+
+mod base_rate;
+mod groups;
+mod report;
 
 use std::collections::BTreeMap;
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::distinct::distinct;
-use roundtable_core::forecast::{Bin, Question, Seat, learned, reliability};
-use roundtable_core::format::percent;
+use roundtable_core::forecast::{
+    Bin, Decomposition, Distribution, Question, Seat, decompose, learned, reliability,
+};
 use roundtable_core::spread::mean;
-use roundtable_core::statistics::{Interval, bootstrap};
+use roundtable_core::statistics::{Interval, bootstrap, bootstrap_ratio};
 use roundtable_core::value::{self, Movement};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +21,10 @@ use serde::Serialize;
 use super::extras::RoleWeight;
 use super::resolution::{Score, Scored};
 use crate::event::Millis;
-use crate::report::{Block, Cell, Chart, Dot, DotRow, Fact, Report, Scale, Section, Table, Tone};
+use base_rate::base_rates;
+use groups::groups;
+pub use groups::{GroupRecord, Grouping};
+pub use report::calibration_report;
 
 const BINS: usize = 10;
 
@@ -24,8 +33,12 @@ pub struct Calibration {
     pub questions: usize,
     /// The debate first, then the blind first round, the pool, the baselines and the roles.
     pub records: Vec<Record>,
+    /// Reliability, resolution and uncertainty of the debates' Brier score. `None` without forecasts.
+    pub decomposition: Option<Decomposition>,
     /// `None` without resolved debates of more than a blind round.
     pub deliberation: Option<Deliberation>,
+    /// By domain, horizon, role and model family.
+    pub groups: Vec<GroupRecord>,
     pub reliability: Vec<Bin>,
     /// Each seat's weight in the pool that learns, over all domains and by domain.
     pub standings: BTreeMap<String, Vec<RoleWeight>>,
@@ -44,17 +57,37 @@ pub struct Record {
     pub difference: Option<f64>,
     /// Of the difference, by bootstrap over questions; 95%.
     pub interval: Option<Interval>,
+    /// 1 − the debate's Brier score divided by this one's, on the same questions; 0 is no better, 1 is perfect. `None` for the debate.
+    pub skill: Option<f64>,
 }
 
 /// The gain of the debates over their blind first rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Deliberation {
     pub questions: usize,
+    /// The root mean square of the movement of a probability.
+    pub moved: f64,
     /// The mean improvement of the Brier score; negative if the debates made it worse.
     pub gain: f64,
+    /// Of the gain, by bootstrap over questions; 95%.
+    pub gain_interval: Option<Interval>,
     /// The gain per squared movement, shrunk towards 0 while little has resolved: 1 if all movement was information, 0 if it was
     /// worth nothing, −1 if it was noise.
     pub efficiency: f64,
+    /// Of the efficiency without shrinking, by bootstrap over questions; 95%.
+    pub efficiency_interval: Option<Interval>,
+    /// The mean cost of everything after the blind first round, in US dollars, over the questions where it is known.
+    pub cost: Option<f64>,
+    pub was_worth_it: WasWorthIt,
+}
+
+/// Whether the interval of the gain excludes 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WasWorthIt {
+    Better,
+    Worse,
+    Undecided,
 }
 
 impl Deliberation {
@@ -62,68 +95,72 @@ impl Deliberation {
         let movements = debates.iter().filter_map(|debate| debate.movement);
         let movements: Vec<Movement> = movements.collect();
         let gains: Vec<f64> = movements.iter().map(|movement| movement.gain).collect();
+        let mut clusters: BTreeMap<&str, (Vec<f64>, (f64, f64))> = BTreeMap::new();
+        for debate in debates {
+            if let Some(movement) = debate.movement {
+                let (gains, sums) = clusters.entry(&debate.question).or_default();
+                gains.push(movement.gain);
+                *sums = (sums.0 + movement.gain, sums.1 + movement.squared);
+            }
+        }
+        let (gains_by_question, sums): (Vec<_>, Vec<_>) = clusters.into_values().unzip();
+        let gain_interval = bootstrap(&gains_by_question).filter(|_| sums.len() > 1);
+        let squares = movements.iter().map(|movement| movement.squared);
+        let costs = debates.iter().filter(|debate| debate.movement.is_some());
+        let costs: Vec<f64> = costs.filter_map(|debate| debate.extra_cost).collect();
         Some(Self {
             questions: movements.len(),
+            moved: mean(&squares.collect::<Vec<_>>())?.sqrt(),
             gain: mean(&gains)?,
+            gain_interval,
             efficiency: value::efficiency(&movements),
+            efficiency_interval: bootstrap_ratio(&sums).filter(|_| sums.len() > 1),
+            cost: mean(&costs),
+            was_worth_it: match gain_interval {
+                Some(interval) if interval.low > 0.0 => WasWorthIt::Better,
+                Some(interval) if interval.high < 0.0 => WasWorthIt::Worse,
+                _ => WasWorthIt::Undecided,
+            },
         })
     }
 }
 
 /// The debates against another source, on the questions that both have forecast.
-fn compared(
-    debates: &[Scored],
-    score: &dyn Fn(&Scored) -> Option<Score>,
-) -> (Option<f64>, Option<Interval>) {
+#[derive(Default)]
+struct Compared {
+    difference: Option<f64>,
+    interval: Option<Interval>,
+    skill: Option<f64>,
+}
+
+fn compared(debates: &[Scored], scores: &[Option<Score>]) -> Compared {
     let mut clusters: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for debate in debates {
-        if let Some(other) = score(debate) {
+    let (mut own, mut others) = (0.0, 0.0);
+    for (debate, other) in debates.iter().zip(scores) {
+        if let Some(other) = other {
             let cluster = clusters.entry(&debate.question).or_default();
             cluster.push(debate.debate.brier - other.brier);
+            own += debate.debate.brier;
+            others += other.brier;
         }
     }
     let clusters: Vec<Vec<f64>> = clusters.into_values().collect();
     let all: Vec<f64> = clusters.iter().flatten().copied().collect();
-    (mean(&all), bootstrap(&clusters))
+    Compared {
+        difference: mean(&all),
+        interval: bootstrap(&clusters),
+        skill: (others > 0.0).then(|| 1.0 - own / others),
+    }
 }
 
 const ALL_DOMAINS: &str = "all domains";
 
 impl Calibration {
     pub fn of(debates: Vec<Scored>, now: Millis) -> Self {
-        let record = |source: &str, score: &dyn Fn(&Scored) -> Option<Score>| {
-            let scores = debates.iter().filter_map(score);
-            let (brier, log): (Vec<f64>, Vec<f64>) = scores.map(|s| (s.brier, s.log)).unzip();
-            let (difference, interval) = compared(&debates, score);
-            Some(Record {
-                source: source.to_owned(),
-                questions: brier.len(),
-                brier: mean(&brier)?,
-                log: mean(&log)?,
-                difference,
-                interval,
-            })
-        };
-        let debate = record("debate", &|scored| Some(scored.debate)).map(|debate| Record {
-            difference: None,
-            interval: None,
-            ..debate
-        });
-        let fixed = [
-            debate,
-            record("blind first round", &|scored| scored.blind_first_round),
-            record("accuracy pool", &|scored| scored.accuracy_pool),
-            record("uniform", &|scored| Some(scored.uniform)),
-            record("simulation", &|scored| scored.simulation),
-        ];
-        let roles = debates
+        let questions: Vec<(Distribution, usize)> = debates
             .iter()
-            .flat_map(|debate| debate.roles.keys().cloned());
-        let roles = distinct(roles);
-        let by_role = roles
-            .iter()
-            .map(|role| record(role, &|scored| scored.roles.get(role).copied()));
-        let records = fixed.into_iter().chain(by_role).flatten().collect();
+            .map(|debate| (debate.forecast.clone(), debate.happened))
+            .collect();
         let forecasts: Vec<_> = debates
             .iter()
             .flat_map(|debate| &debate.forecasts)
@@ -133,14 +170,60 @@ impl Calibration {
             .collect();
         Self {
             questions: debates.len(),
-            records,
+            records: records(&debates),
+            decomposition: decompose(&questions, BINS),
             deliberation: Deliberation::of(&debates),
+            groups: groups(&debates),
             reliability: reliability(&forecasts, BINS),
             standings: earned(&debates, now),
             debates,
         }
     }
 }
+
+fn records(debates: &[Scored]) -> Vec<Record> {
+    let record = |source: &str, scores: &[Option<Score>]| {
+        let known = scores.iter().flatten();
+        let (brier, log): (Vec<f64>, Vec<f64>) = known.map(|own| (own.brier, own.log)).unzip();
+        let is_debate = source == DEBATE;
+        let compared = if is_debate {
+            Compared::default()
+        } else {
+            compared(debates, scores)
+        };
+        Some(Record {
+            source: source.to_owned(),
+            questions: brier.len(),
+            brier: mean(&brier)?,
+            log: mean(&log)?,
+            difference: compared.difference,
+            interval: compared.interval,
+            skill: compared.skill,
+        })
+    };
+    let of = |source: &str, score: &dyn Fn(&Scored) -> Option<Score>| {
+        record(source, &debates.iter().map(score).collect::<Vec<_>>())
+    };
+    let fixed = [
+        of(DEBATE, &|scored| Some(scored.debate)),
+        of("blind first round", &|scored| scored.blind_first_round),
+        of("accuracy pool", &|scored| scored.accuracy_pool),
+        of("crowd", &|scored| scored.crowd),
+        record("base rate", &base_rates(debates)),
+        of("uniform", &|scored| Some(scored.uniform)),
+        of("simulation", &|scored| scored.simulation),
+    ];
+    let roles = debates
+        .iter()
+        .flat_map(|debate| debate.roles.keys().cloned());
+    let roles = distinct(roles);
+    let by_role = roles
+        .iter()
+        .map(|role| of(role, &|scored| scored.roles.get(role).copied()));
+    fixed.into_iter().chain(by_role).flatten().collect()
+}
+
+const DEBATE: &str = "debate";
 
 fn earned(debates: &[Scored], now: Millis) -> BTreeMap<String, Vec<RoleWeight>> {
     let questions: Vec<Question> = debates.iter().filter_map(Scored::question).collect();
@@ -176,118 +259,6 @@ fn earned(debates: &[Scored], now: Millis) -> BTreeMap<String, Vec<RoleWeight>> 
     earned
 }
 
-const SCORES: &str = "Lower is better. Brier is half the sum of the squared errors over all outcomes; negative differences favour the debate";
-const SCORE_COLUMNS: [&str; 6] = ["", "#questions", "#Brier", "#log", "#debate − this", "95%"];
-
-fn cells(record: &Record) -> Vec<Cell> {
-    let interval = record.interval.map_or_else(
-        || "–".to_owned(),
-        |interval| format!("{:+.3} … {:+.3}", interval.low, interval.high),
-    );
-    let tone = match record.interval {
-        Some(interval) if interval.high < 0.0 => Tone::Good,
-        Some(interval) if interval.low > 0.0 => Tone::Caution,
-        _ => Tone::Plain,
-    };
-    let difference = record.difference;
-    let difference = difference.map_or_else(|| "–".to_owned(), |own| format!("{own:+.3}"));
-    vec![
-        Cell::new(record.source.clone()),
-        Cell::new(record.questions.to_string()),
-        Cell::new(format!("{:.3}", record.brier)),
-        Cell::new(format!("{:.3}", record.log)),
-        Cell::new(difference).toned(tone),
-        Cell::new(interval),
-    ]
-}
-
-/// The calibration as a report.
-pub fn calibration_report(calibration: &Calibration) -> Report {
-    if calibration.questions == 0 {
-        let note = Block::note(
-            "No forecast has been scored yet. Record an outcome with `roundtable resolve ID OUTCOME`; the forecast is \
-             scored after its resolution date.",
-            Tone::Quiet,
-        );
-        return Report {
-            sections: vec![Section::main("Calibration", vec![note])],
-            ..Report::default()
-        };
-    }
-    let mut facts = vec![Fact::new("Questions", calibration.questions.to_string())];
-    if let Some(debate) = calibration.records.first() {
-        facts.push(Fact::new("Brier score", format!("{:.3}", debate.brier)));
-        facts.push(Fact::new("Log score", format!("{:.3}", debate.log)));
-    }
-    if let Some(own) = calibration.deliberation {
-        let text = format!(
-            "{:+.3} Brier against the blind first round; each unit of movement was worth {:+.2} (1: all information, 0: nothing, −1: noise)",
-            own.gain, own.efficiency
-        );
-        facts.push(Fact::new("Gain of deliberation", text));
-    }
-    let scores = Table::of(
-        SCORES,
-        &SCORE_COLUMNS,
-        calibration.records.iter().map(cells),
-    );
-    let note = Block::note(
-        "The mean forecast and the share of outcomes that happened, by probability. In a well calibrated \
-         forecast they are equal.",
-        Tone::Quiet,
-    );
-    let diagram = Block::Chart(diagram(&calibration.reliability));
-    Report {
-        verdict: None,
-        answer: None,
-        facts,
-        sections: vec![
-            Section::main("Scores", vec![Block::Table(scores)]),
-            Section::main("Reliability", vec![note, diagram]),
-            Section::side("Role weights", vec![Block::Table(weights(calibration))]),
-        ],
-        ..Report::default()
-    }
-}
-
-fn diagram(bins: &[Bin]) -> Chart {
-    let rows = bins.iter().map(|bin| {
-        let range = |from: f64, to: f64| format!("{:.0}–{:.0}%", from * 100.0, to * 100.0);
-        let interval = bin.interval.map_or_else(String::new, |interval| {
-            format!(", {}", range(interval.low, interval.high))
-        });
-        let dot = bin.mean_forecast.map(|value| Dot {
-            role: "forecast".into(),
-            value,
-        });
-        DotRow {
-            label: range(bin.from, bin.to),
-            line: bin.observed,
-            dots: dot.into_iter().collect(),
-            remark: Some(Cell::new(format!("n={}{interval}", bin.count)).toned(Tone::Quiet)),
-        }
-    });
-    Chart::Dots {
-        title: "Forecast and observed frequency".into(),
-        scale: Scale::PERCENT,
-        rows: rows.collect(),
-    }
-}
-
-fn weights(calibration: &Calibration) -> Table {
-    let columns = ["domain", "role", "model", "#skill", "#weight", "#questions"];
-    let rows = calibration.standings.iter().flat_map(|(domain, seats)| {
-        seats.iter().map(move |seat| {
-            vec![
-                Cell::new(domain.clone()),
-                Cell::new(seat.role.clone()),
-                Cell::new(seat.model.clone().unwrap_or_default()),
-                Cell::new(format!("{:+.4}", seat.skill.unwrap_or_default())),
-                Cell::new(percent(seat.weight)),
-                Cell::new(seat.questions.to_string()),
-            ]
-        })
-    });
-    let caption = "Weight in the pool that learns. Skill is the Brier score relative to the panel; negative is better";
-    Table::of(caption, &columns, rows)
-}
+#[cfg(test)]
+#[path = "calibration/calibration_tests.rs"]
+mod tests;

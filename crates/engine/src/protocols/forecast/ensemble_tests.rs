@@ -41,13 +41,18 @@ fn resolved(number: usize, yes: f64, happened: usize) -> Scored {
         accuracy_pool: None,
         blind_first_round: None,
         roles: BTreeMap::new(),
-        panel: vec![(seat, distribution)],
+        panel: vec![(seat, distribution.clone())],
         happened,
         forecast_at: 0,
         uniform: score,
         simulation: None,
         forecasts: vec![(yes, happened == 0), (1.0 - yes, happened == 1)],
         movement: None,
+        crowd: None,
+        outcomes: vec!["yes".into(), "no".into()],
+        families: BTreeMap::new(),
+        extra_cost: None,
+        forecast: distribution,
     }
 }
 

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::OutcomeProbability;
 use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version, distributions};
-use super::rules::Standing;
+use super::rules::{CROWD, Standing};
+use super::scale::QuantileValue;
 use super::verdict::{Ending, Numbers, RunInfo};
 use crate::protocols::scrutiny::Scrutiny;
 use crate::table::Missing;
@@ -45,6 +46,12 @@ pub struct Extras {
     /// A second forecast, independent of `probability_distribution`.
     pub accuracy_pool: Option<AccuracyPool>,
     pub baselines: Baselines,
+    /// The forecast of a market or a crowd, which the roles did not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Vec<OutcomeProbability>>,
+    /// The quantiles of a number or date.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<QuantileValue>,
     pub worth: Option<Worth>,
     pub quality: Quality,
     pub precedents_required: usize,
@@ -240,6 +247,14 @@ impl Extras {
             consensus_by_outcome: debate.outcomes().iter().cloned().zip(agreement).collect(),
             accuracy_pool: accuracy_pool(debate, &latest),
             baselines: baselines(debate),
+            crowd: rules
+                .crowd
+                .as_ref()
+                .map(|crowd| listed(debate.outcomes(), crowd)),
+            quantiles: match (&rules.scale, numbers) {
+                (Some(scale), Some(numbers)) => scale.quantiles(&numbers.result),
+                _ => Vec::new(),
+            },
             worth: numbers.and_then(|numbers| worth(debate, numbers, &run.spent)),
             quality: quality(debate),
             precedents_required: REQUIRED_PRECEDENTS,
@@ -330,9 +345,13 @@ fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<
             .roles()
             .iter()
             .find(|role| role.name == argument.role)?;
-        Some((role, role.seat(), &argument.turn.distribution))
+        let (name, model) = (role.name.as_str(), role.model.as_str());
+        Some(((name, model), role.seat(), &argument.turn.distribution))
     });
-    let roles: Vec<_> = roles.collect();
+    let crowd = debate.rules().crowd_seat();
+    let crowd = crowd.filter(|_| debate.rules().is_crowd_prior);
+    let crowd = crowd.map(|(seat, own)| ((CROWD, CROWD), seat, own));
+    let roles: Vec<_> = roles.chain(crowd).collect();
     let seats: Vec<_> = roles.iter().map(|(_, seat, own)| (seat, *own)).collect();
     let pool = learned.pool(&seats).ok()?;
     let weights = learned.weights(seats.iter().map(|(seat, _)| *seat));
@@ -340,7 +359,7 @@ fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<
     Some(AccuracyPool {
         probabilities: listed(debate.outcomes(), &pool),
         weights: weights
-            .map(|((role, _, _), weight)| RoleWeight::new(&role.name, &role.model, weight))
+            .map(|(((role, model), _, _), weight)| RoleWeight::new(role, model, weight))
             .collect(),
         factor: Some(learned.factor),
     })

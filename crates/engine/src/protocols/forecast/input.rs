@@ -1,5 +1,7 @@
 //! The input of a forecast: a whole request of the contract, or a question with outcomes, from which a request is built.
 
+use roundtable_core::forecast::Distribution;
+use roundtable_core::format::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -7,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::preview::preview;
 use super::prompt_inputs::{size_note, within_context};
 use super::request::MAX_ROUNDS;
-use super::{Forecast, ForecastContext, Rules, plan};
+use super::{Forecast, ForecastContext, Rules, Scale, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
 use crate::depth::Depth;
@@ -41,6 +43,11 @@ pub struct Input {
     pub resolves: Option<String>,
     /// How often such things have happened, one text each. Every role reads them.
     pub base_rates: Option<Vec<String>>,
+    /// The number or date that the question asks for. Its bins are the outcomes.
+    pub scale: Option<Scale>,
+    /// The probability that a market or a crowd gives to every outcome, in their order; one number is that of the first of two.
+    /// The roles do not see it.
+    pub crowd: Option<Vec<f64>>,
     /// Notes that every role reads.
     pub context: Option<String>,
     /// Whether every argument is scored by the rubric, and a weak one rewritten once. Defaults to true.
@@ -81,7 +88,7 @@ pub(super) fn converse(input: Input, said: Conversation) -> Result<(String, Inpu
     let context = (!notes.is_empty()).then(|| notes.join("\n\n"));
     let yes_or_no = || vec!["Yes".into(), "No".into()];
     let outcomes = match input.outcomes {
-        None if input.request.is_none() => Some(yes_or_no()),
+        None if input.request.is_none() && input.scale.is_none() => Some(yes_or_no()),
         outcomes => outcomes,
     };
     let input = Input {
@@ -154,6 +161,12 @@ pub(super) fn validate(
     if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
+    let count = planned
+        .as_ref()
+        .map(|planned| planned.rules.outcome_ids().len());
+    let asked = scale_and_crowd(input, count)
+        .map_err(|found| faults.extend(found))
+        .ok();
     let value = ValueRules::new(input.stop_by_value, context.value)
         .map_err(|message| faults.push(Fault::new("/rules/stop_by_value", message)))
         .ok();
@@ -161,6 +174,7 @@ pub(super) fn validate(
         Some(mut planned) if faults.is_empty() => {
             planned.rules.is_scored = input.score.unwrap_or(true);
             planned.rules.value = value;
+            (planned.rules.scale, planned.rules.crowd) = asked.unwrap_or_default();
             Ok(Plan::depending_on_models(
                 planned.question.clone(),
                 planned.cast.clone(),
@@ -195,7 +209,7 @@ fn contract_request(input: &Input, question: &str) -> Value {
             "task_id": input.task_id.as_deref().unwrap_or("question"),
             "prediction_context": {
                 "task": { "raw_query": question.trim() },
-                "outcomes": with_ids(input.outcomes.as_deref().unwrap_or_default()),
+                "outcomes": with_ids(&outcomes(input)),
             },
         })
     };
@@ -204,6 +218,81 @@ fn contract_request(input: &Input, question: &str) -> Value {
         set(&mut request, pointer, value);
     }
     request
+}
+
+/// The given outcomes, or the bins of the scale. Faults of a scale are reported on their own.
+fn outcomes(input: &Input) -> Vec<Value> {
+    match (&input.outcomes, &input.scale) {
+        (Some(outcomes), _) => outcomes.clone(),
+        (None, None) => Vec::new(),
+        (None, Some(scale)) => {
+            let labels = scale
+                .labels()
+                .unwrap_or_else(|_| vec!["low".into(), "high".into()]);
+            labels.into_iter().map(Value::from).collect()
+        }
+    }
+}
+
+/// The scale and the crowd's forecast, for as many outcomes.
+fn scale_and_crowd(
+    input: &Input,
+    outcomes: Option<usize>,
+) -> Result<(Option<Scale>, Option<Distribution>), Vec<Fault>> {
+    let mut faults = Vec::new();
+    if let Some(scale) = &input.scale {
+        match scale.bins() {
+            Err(error) => faults.push(Fault::new("/rules/scale", error.to_string())),
+            Ok(_) if input.outcomes.is_some() => faults.push(Fault::new(
+                "/rules/scale",
+                "a scale makes its own outcomes, so there must be no others",
+            )),
+            Ok(bins) if outcomes.is_some_and(|count| count != bins.count()) => {
+                let message = format!(
+                    "the scale has {} bins, not one for each outcome",
+                    bins.count()
+                );
+                faults.push(Fault::new("/rules/scale", message));
+            }
+            Ok(_) => {}
+        }
+    }
+    let crowd = input.crowd.as_deref().zip(outcomes);
+    let crowd = crowd
+        .map(|(crowd, outcomes)| crowd_forecast(crowd, outcomes))
+        .transpose();
+    match crowd {
+        Ok(crowd) if faults.is_empty() => Ok((input.scale.clone(), crowd)),
+        Ok(_) => Err(faults),
+        Err(message) => {
+            faults.push(Fault::new("/rules/crowd", message));
+            Err(faults)
+        }
+    }
+}
+
+/// A crowd's probabilities, also in percent. Markets with an outcome each do not sum to 1 exactly.
+///
+/// # Errors
+/// A message for numbers that are no forecast of this many outcomes.
+pub fn crowd_forecast(crowd: &[f64], outcomes: usize) -> Result<Distribution, String> {
+    const TOLERANCE: f64 = 0.1;
+    let is_percent =
+        crowd.iter().any(|value| *value > 1.0) && crowd.iter().all(|value| *value <= 100.0);
+    let shares = crowd
+        .iter()
+        .map(|value| if is_percent { value / 100.0 } else { *value });
+    let mut shares: Vec<f64> = shares.collect();
+    if let (&[first], 2) = (shares.as_slice(), outcomes) {
+        shares.push(1.0 - first);
+    }
+    if shares.len() != outcomes {
+        return Err(format!(
+            "{} for {outcomes} outcomes: expected a probability for each",
+            counted(crowd.len(), "number")
+        ));
+    }
+    Distribution::summing_to_one(&shares, TOLERANCE).map_err(|error| error.to_string())
 }
 
 /// The inputs that replace values of the request: name, pointer into the request, value.

@@ -12,6 +12,7 @@ use super::extras::{ArgumentNote, Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::ForecastSnapshot;
 use super::rules::Rules;
+use super::scale::QuantileValue;
 use super::verdict::{Ending, Verdict};
 use crate::event::{Entry, State};
 use crate::protocols::scrutiny::Scrutiny;
@@ -30,7 +31,9 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let mut sections = Vec::new();
     if !verdict.probability_distribution.is_empty() {
         let chart = Block::Chart(outcomes(rules, &verdict.probability_distribution));
-        sections.push(Section::main("Forecast", vec![chart]));
+        let quantiles = quantiles(rules, &verdict.roundtable.quantiles);
+        let blocks = std::iter::once(chart).chain(quantiles).collect();
+        sections.push(Section::main("Forecast", blocks));
     }
     if is_over {
         sections.push(Section::ending(worth(verdict, rules)));
@@ -268,13 +271,13 @@ fn judge_note(extras: &Extras) -> Option<Block> {
 fn comparison(verdict: &Verdict, rules: &Rules) -> Table {
     let extras = &verdict.roundtable;
     let (worth, pool) = (extras.worth.as_ref(), extras.accuracy_pool.as_ref());
-    let others = [
+    let mut others = vec![
         worth.map(|worth| &worth.blind.probabilities),
         pool.map(|pool| &pool.probabilities),
         extras.baselines.simulation.as_ref(),
         Some(&extras.baselines.uniform),
     ];
-    let columns = [
+    let mut columns = vec![
         "",
         "#debate",
         "#blind first round",
@@ -282,9 +285,13 @@ fn comparison(verdict: &Verdict, rules: &Rules) -> Table {
         "#simulation",
         "#uniform",
     ];
+    if extras.crowd.is_some() {
+        others.insert(0, extras.crowd.as_ref());
+        columns.insert(2, "#crowd");
+    }
     let rows = verdict.probability_distribution.iter().map(|forecast| {
         let id = &forecast.outcome_id;
-        let probabilities = others.map(|other| probability_of(other?, id));
+        let probabilities = others.iter().map(|other| probability_of((*other)?, id));
         let probabilities = std::iter::once(Some(forecast.probability)).chain(probabilities);
         let cells = probabilities.map(|value| Unit::Percent.cell(value));
         std::iter::once(Cell::new(label(rules, id)))
@@ -309,6 +316,7 @@ fn resolved(rules: &Rules, outcome: &str, scores: Option<Scored>) -> Vec<Block> 
         ("debate", Some(scores.debate)),
         ("blind first round", scores.blind_first_round),
         ("accuracy pool", scores.accuracy_pool),
+        ("crowd", scores.crowd),
         ("uniform", Some(scores.uniform)),
         ("simulation", scores.simulation),
     ];
@@ -324,8 +332,26 @@ fn resolved(rules: &Rules, outcome: &str, scores: Option<Scored>) -> Vec<Block> 
             Cell::new(format!("{:.3}", score.log)),
         ])
     });
-    let table = Table::of("Scores, lower is better", &["", "#Brier", "#log"], rows);
+    let table = Table::of(SCORES, &["", "#Brier", "#log"], rows);
     vec![outcome, Block::Table(table)]
+}
+
+const SCORES: &str =
+    "Scores, lower is better. Brier is half the sum of the squared errors over all outcomes";
+
+/// The quantiles of a number or date.
+fn quantiles(rules: &Rules, quantiles: &[QuantileValue]) -> Option<Block> {
+    let scale = rules.scale.as_ref().filter(|_| !quantiles.is_empty())?;
+    let rows = quantiles.iter().map(|own| {
+        let value = Cell::new(scale.shown(own));
+        vec![Cell::new(percent(own.quantile)), value]
+    });
+    let caption = "Quantiles: the value is at most this with the probability";
+    Some(Block::Table(Table::of(
+        caption,
+        &["#probability", "#value"],
+        rows,
+    )))
 }
 
 fn disagreements(all: &[Disagreement]) -> Table {

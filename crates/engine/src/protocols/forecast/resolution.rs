@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::contract::OutcomeProbability;
 use super::result::{ForecastSnapshot, stamp};
+use super::rules::Rules;
 use crate::event::{Entry, Event, Millis, Setup};
 use crate::journal::current;
 
@@ -66,6 +67,20 @@ pub struct Scored {
     pub forecast_at: Millis,
     pub uniform: Score,
     pub simulation: Option<Score>,
+    /// The market or crowd, if its forecast was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Score>,
+    /// The debate's forecast.
+    #[serde(skip)]
+    pub forecast: Distribution,
+    #[serde(skip)]
+    pub outcomes: Vec<String>,
+    /// The model families of the roles, by role.
+    #[serde(skip)]
+    pub families: BTreeMap<String, String>,
+    /// The cost of everything after the blind first round, in US dollars, if it is known.
+    #[serde(skip)]
+    pub extra_cost: Option<f64>,
     /// The probability of every outcome and whether it happened, for the reliability diagram.
     #[serde(skip)]
     pub forecasts: Vec<(f64, bool)>,
@@ -81,7 +96,7 @@ pub struct Score {
 }
 
 impl Score {
-    fn of(forecast: &Distribution, happened: usize) -> Option<Self> {
+    pub(super) fn of(forecast: &Distribution, happened: usize) -> Option<Self> {
         Some(Self {
             brier: brier(forecast, happened)?,
             log: log_score(forecast, happened)?,
@@ -137,7 +152,7 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         debate: Score::of(&debate, happened)?,
         accuracy_pool: pool.and_then(|pool| listed(&pool.probabilities)),
         blind_first_round: worth.and_then(|worth| listed(&worth.blind.probabilities)),
-        panel: panel(snapshot.setup, &by_role),
+        panel: panel(snapshot.setup, &snapshot.rules, &by_role),
         happened,
         forecast_at: entries.iter().rev().find_map(|entry| {
             let is_step = entry.event.finished().is_some();
@@ -149,6 +164,16 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
             .collect(),
         uniform: Score::of(&Distribution::uniform(outcomes.len()).ok()?, happened)?,
         simulation: extras.baselines.simulation.as_ref().and_then(listed),
+        crowd: snapshot
+            .rules
+            .crowd
+            .as_ref()
+            .and_then(|own| Score::of(own, happened)),
+        families: families(snapshot.setup),
+        extra_cost: worth.and_then(|worth| {
+            let (all, blind) = (worth.debated.cost?, worth.blind.cost?);
+            Some((all.dollars() - blind.dollars()).max(0.0))
+        }),
         forecasts: numbered
             .map(|(index, value)| (*value, index == happened))
             .collect(),
@@ -157,10 +182,22 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
             let blind: Vec<f64> = blind.map(|outcome| outcome.probability.value()).collect();
             Movement::of(&blind, debate.values(), happened)
         }),
+        outcomes,
+        forecast: debate,
     })
 }
 
-fn panel(setup: &Setup, by_role: &BTreeMap<String, Vec<f64>>) -> Vec<(Seat, Distribution)> {
+fn families(setup: &Setup) -> BTreeMap<String, String> {
+    let seats = setup.seats.iter();
+    let named = seats.filter_map(|seated| Some((seated.seat.name.clone(), seated.family.clone()?)));
+    named.collect()
+}
+
+fn panel(
+    setup: &Setup,
+    rules: &Rules,
+    by_role: &BTreeMap<String, Vec<f64>>,
+) -> Vec<(Seat, Distribution)> {
     let panel = by_role.iter().filter_map(|(role, values)| {
         let seated = setup
             .seats
@@ -172,7 +209,8 @@ fn panel(setup: &Setup, by_role: &BTreeMap<String, Vec<f64>>) -> Vec<(Seat, Dist
         };
         Some((seat, Distribution::normalised(values).ok()?))
     });
-    panel.collect()
+    let crowd = rules.crowd_seat().map(|(seat, own)| (seat, own.clone()));
+    panel.chain(crowd).collect()
 }
 
 impl Scored {

@@ -5,14 +5,17 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use roundtable_core::forecast::{Criteria, Distribution, DomainPool, Question, learned};
+use roundtable_core::forecast::{
+    Criteria, Distribution, DomainPool, Question, Seat as CrowdSeat, learned,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Forecast;
-use super::contract::DebateRequest;
+use super::contract::{DebateRequest, Outcome};
 use super::prompt_inputs::{self, LARGEST_TOKENS, ORDINARY_TOKENS};
 use super::request::{self, Fault};
+use super::scale::Scale;
 use crate::cast::{Cast, Duty, Rubric, Seat};
 use crate::event::{Entry, Millis};
 use crate::protocol::Protocol;
@@ -40,6 +43,15 @@ pub struct Rules {
     /// The maximum input of an argument call, see `prompt_inputs`.
     #[serde(default = "ordinary_tokens")]
     pub max_prompt_tokens: u64,
+    /// The number or date that is asked for; the outcomes are its bins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// The forecast of a market or a crowd, which the roles do not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Distribution>,
+    /// Whether the crowd has a learned weight in the accuracy pool.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_crowd_prior: bool,
     /// The user's notes.
     pub context: Option<String>,
     /// Whether every argument is scored by the rubric. `true` in forecasts of earlier versions.
@@ -62,6 +74,14 @@ pub struct Standing {
 
 fn yes() -> bool {
     true
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+const fn is_not(value: &bool) -> bool {
+    !*value
 }
 
 const fn ordinary_tokens() -> u64 {
@@ -101,12 +121,16 @@ pub struct ForecastContext {
 pub struct Settings {
     /// The maximum input of an argument call for requests with many facts.
     pub max_prompt_tokens: u64,
+    /// Whether a crowd's forecast has a learned weight in the accuracy pool.
+    #[serde(default)]
+    pub is_crowd_prior: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             max_prompt_tokens: LARGEST_TOKENS,
+            is_crowd_prior: false,
         }
     }
 }
@@ -152,6 +176,9 @@ pub fn plan(
         resolves_on,
         today: day_of(context.now),
         max_prompt_tokens: prompt_inputs::token_limit(&request, &question, largest),
+        scale: None,
+        crowd: None,
+        is_crowd_prior: context.settings.is_crowd_prior,
         context: context.context,
         is_scored: true,
         value: None,
@@ -264,7 +291,33 @@ fn day(text: &str) -> Option<Date> {
     day.or_else(|| text.get(..10)?.parse().ok())
 }
 
+/// The name of the crowd in the pool that learns, as agent and as group.
+pub(super) const CROWD: &str = "crowd";
+
 impl Rules {
+    /// The crowd as a seat of the pool that learns. It learns from every crowd forecast, also while it has no weight.
+    pub(super) fn crowd_seat(&self) -> Option<(CrowdSeat, &Distribution)> {
+        let seat = CrowdSeat {
+            agent: CROWD.to_owned(),
+            group: Some(CROWD.to_owned()),
+        };
+        Some((seat, self.crowd.as_ref()?))
+    }
+
+    /// The outcome that is named by its id, by its label in any case, or by a value of the scale.
+    pub fn find_outcome(&self, given: &str) -> Option<&Outcome> {
+        let given = given.trim();
+        let outcomes = &self.request.prediction_context.outcomes;
+        let by_id = outcomes.iter().find(|outcome| outcome.id == given);
+        let wanted = given.to_lowercase();
+        let by_label = || {
+            let mut outcomes = outcomes.iter();
+            outcomes.find(|outcome| outcome.label.to_lowercase() == wanted)
+        };
+        let by_value = || self.scale.as_ref()?.outcome_of(given, outcomes);
+        by_id.or_else(by_label).or_else(by_value)
+    }
+
     pub fn outcome_ids(&self) -> Vec<String> {
         let outcomes = &self.request.prediction_context.outcomes;
         outcomes.iter().map(|outcome| outcome.id.clone()).collect()

@@ -1,6 +1,7 @@
 //! Whole forecasts with scripted models. This file has the request and the replies.
 
 mod arguments;
+mod crowd;
 mod informed;
 mod prompts;
 mod recovery;

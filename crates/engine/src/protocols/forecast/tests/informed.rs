@@ -211,6 +211,7 @@ async fn f21_a_large_request_gets_a_larger_limit_and_keeps_its_facts() {
 async fn f21_the_configuration_bounds_the_facts() {
     let settings = Settings {
         max_prompt_tokens: 900,
+        ..Settings::default()
     };
     let (model, setup) = asked(&large(), Some(settings)).await;
     let rules: Rules = serde_json::from_value(setup.rules.clone()).unwrap();
