@@ -99,10 +99,9 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
         vec![Block::Table(weights(calibration))],
     ));
     Report {
-        verdict: None,
-        answer: None,
         facts,
         sections,
+        ..Report::default()
     }
 }
 
