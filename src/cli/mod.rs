@@ -323,7 +323,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,
-        Command::Panel(args) => panel::run(&app, *args).await,
+        Command::Panel(args) => Box::pin(panel::run(&app, *args)).await,
         Command::Forecast(args) => Box::pin(forecast::run(&app, *args)).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Questions(args) => questions::run(&app, args).await,
