@@ -179,13 +179,13 @@ impl Display {
             }
         }
         if is_live {
-            output::note(&painted(QUIET, &seat_models(setup)));
+            if let Some(models) = seat_models(setup) {
+                output::note(&painted(QUIET, &models));
+            }
         } else if !mode.quiet {
-            output::note(&format!(
-                "\n{}\n{}",
-                painted(BOLD, &output::harmless(&setup.question)),
-                painted(QUIET, &seat_models(setup))
-            ));
+            let question = painted(BOLD, &output::harmless(&setup.question));
+            let models = seat_models(setup).map(|models| format!("\n{}", painted(QUIET, &models)));
+            output::note(&format!("\n{question}{}", models.unwrap_or_default()));
         }
         if is_terminal && person == Person::Speaks {
             output::note(&painted(
@@ -267,8 +267,8 @@ impl Display {
                 drop(self.take_running(&step.call.step));
                 let who = capital(&position(&step.call.step));
                 let text = match self.news(&step.reason, Reported::Absent) {
-                    Some(why) => format!("{who} is absent: {why}"),
-                    None => format!("{who} is absent"),
+                    Some(why) => format!("{who} gave no answer: {why}"),
+                    None => format!("{who} gave no answer"),
                 };
                 output::note(&format!("{} {text}", painted(WARN, "!")));
                 self.start_spinner();
@@ -673,19 +673,20 @@ impl Display {
     }
 }
 
-fn seat_models(setup: &Setup) -> String {
+/// `None` if all seats have the same model, which was named before.
+fn seat_models(setup: &Setup) -> Option<String> {
     let first = setup.seats.first().map(|seated| &seated.model);
     let all_same = setup
         .seats
         .iter()
         .all(|seated| Some(&seated.model) == first);
     if all_same {
-        return format!("all seats: {}", first.cloned().unwrap_or_default());
+        return None;
     }
     let each: Vec<_> = setup
         .seats
         .iter()
         .map(|seated| format!("{}: {}", seated.seat.name, seated.model))
         .collect();
-    each.join(" · ")
+    Some(each.join(" · "))
 }

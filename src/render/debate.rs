@@ -165,7 +165,7 @@ struct TurnView<'a> {
     began: Millis,
     class: String,
     title: &'a str,
-    action: Option<&'a str>,
+    action: Option<String>,
     /// The turn in one line.
     gist: String,
     is_open: bool,
@@ -201,7 +201,7 @@ fn turn(turn: &Turn, roles: &Roles, fold: Fold) -> Html {
         began: turn.started_at,
         class: roles.class(&turn.seat),
         title: &turn.title,
-        action: action(&turn.step, &turn.seat),
+        action: action(&turn.step, &turn.seat, roles),
         gist: turn
             .text()
             .map_or_else(String::new, |text| excerpt(text, MAX_GIST)),
@@ -236,9 +236,12 @@ fn user_turn(voice: &Voice) -> Html {
 }
 
 /// The purpose of the step, unless it is obvious.
-fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
+fn action(step: &str, seat: &str, roles: &Roles) -> Option<String> {
     let action = step.rsplit('/').next().filter(|action| *action != seat)?;
-    Some(match action {
+    if let Some(scored) = action.strip_prefix("score-") {
+        return Some(format!("score of the {}", roles.title(scored)));
+    }
+    let noun = match action {
         "speak" | "argue" | "answer" => return None,
         "propose" => "first answer",
         "revise" => "revision",
@@ -247,8 +250,12 @@ fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
         "mark" => "score",
         "rank" => "ranking",
         "vote" | "ballot" => "blind vote",
+        "evaluate" => "evaluation",
+        "narrate" => "summary",
+        "respond" => "answer to the other council",
         other => other,
-    })
+    };
+    Some(noun.to_owned())
 }
 
 /// Whether two turns overlap in time.

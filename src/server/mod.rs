@@ -390,8 +390,11 @@ fn routes() -> Routes {
         .merge(web::routes())
 }
 
+/// The answer for a path without a route.
+const NO_SUCH_PATH: &str = "no such path; see /api/docs for the API";
+
 async fn not_found() -> Problem {
-    Problem::not_found("no such path; see /api/docs for the API")
+    Problem::not_found(NO_SUCH_PATH)
 }
 
 async fn method_not_allowed() -> Problem {

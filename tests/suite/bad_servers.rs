@@ -147,7 +147,10 @@ fn c06_a_seat_that_fails_leaves_a_partial_result() {
         _ => Answer::Reply(good(request, before)),
     });
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(3, &["The judge", "is absent", "retries the failed steps"]);
+    run.expect(
+        3,
+        &["The judge", "gave no answer", "retries the failed steps"],
+    );
     // Validator messages and step names are not for people.
     for jargon in ["JSON", "score/judge", "schema"] {
         assert!(!run.err.contains(jargon), "'{jargon}' is in {}", run.err);

@@ -441,10 +441,15 @@ fn c06_a_failure_is_told_once() {
         _ => Answer::Reply(good(request, before)),
     });
     let run = Home::with(&server).ask(&["--rounds", "1"]);
-    let told = "The skeptic in round 1 is absent: the model answered in prose instead of the required form";
+    let told = "The skeptic in round 1 gave no answer: the model answered in prose instead of the required form";
     run.expect(3, &[told]);
-    assert_eq!(run.err.matches("is absent: ").count(), 1, "{}", run.err);
-    let end = "Partial result: the skeptic in round 1 is absent\n";
+    assert_eq!(
+        run.err.matches("gave no answer: ").count(),
+        1,
+        "{}",
+        run.err
+    );
+    let end = "Partial result: the skeptic in round 1 gave no answer\n";
     assert!(run.err.contains(end), "{}", run.err);
     assert!(!run.err.contains("r1/skeptic"), "{}", run.err);
 }

@@ -162,9 +162,9 @@ pub(crate) fn incomplete(stored: &StoredDebate, telling: Telling) -> Option<Stri
     let failed = transcript.turns().filter_map(|turn| match &turn.outcome {
         Outcome::Absent { reason } if telling == Telling::First => {
             let why = plain_reason(reason);
-            Some(format!("{} is absent ({why})", position(&turn.step)))
+            Some(format!("{} gave no answer ({why})", position(&turn.step)))
         }
-        Outcome::Absent { .. } => Some(format!("{} is absent", position(&turn.step))),
+        Outcome::Absent { .. } => Some(format!("{} gave no answer", position(&turn.step))),
         Outcome::Said { .. } => None,
     });
     let mut reasons: Vec<String> = failed.collect();

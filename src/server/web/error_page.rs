@@ -2,7 +2,10 @@
 
 use askama::Template;
 
+use roundtable_engine::transcript::capital;
+
 use super::Frame;
+use crate::server::NO_SUCH_PATH;
 
 pub(crate) struct ErrorView {
     status: u16,
@@ -21,7 +24,7 @@ struct Page {
 }
 
 impl ErrorView {
-    pub(crate) fn new(status: u16, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(status: u16, detail: &str) -> Self {
         Self {
             status,
             title: match status {
@@ -36,7 +39,7 @@ impl ErrorView {
                 503 => "Service unavailable",
                 _ => "Something went wrong",
             },
-            detail: detail.into(),
+            detail: sentence(detail),
             request: None,
         }
     }
@@ -45,4 +48,12 @@ impl ErrorView {
         let page = Page { frame, view: self };
         page.render().unwrap_or_default()
     }
+}
+
+/// The detail for visitors of a page: the API's reference is for programs.
+fn sentence(detail: &str) -> String {
+    if detail == NO_SUCH_PATH {
+        return "This page does not exist. It may have been deleted.".to_owned();
+    }
+    capital(detail)
 }

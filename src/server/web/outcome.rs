@@ -2,6 +2,7 @@
 
 use askama::Template;
 use roundtable_core::bounded::Probability;
+use roundtable_core::excerpt::excerpt;
 use roundtable_core::learning::Mark;
 use roundtable_engine::retrospective::{
     AgentVerdict, Assessment, DebateRecord, Finding, LessonLearned, Marked, MarkedEvidence,
@@ -117,7 +118,7 @@ impl PostMortemForm {
         Self {
             decision: decision
                 .and_then(|consensus| consensus.decision.as_deref())
-                .map(|decision| short(decision, 600)),
+                .map(|decision| excerpt(decision, 600)),
             agents: agents
                 .map(|(index, agent)| asked("agent", index, agent))
                 .collect(),

@@ -313,6 +313,7 @@ impl Verdict {
     /// The title of the answer on every surface.
     pub fn title(&self) -> &'static str {
         match (&self.answer, self.badge.kind) {
+            (None, BadgeKind::Draft) => "Draft",
             (None, _) => "No answer",
             (Some(answer), _) if answer.is_draft => "Draft",
             (Some(_), BadgeKind::NotChallenged) => "Unchallenged answer",

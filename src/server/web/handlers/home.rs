@@ -268,7 +268,8 @@ async fn form_options(
         limit: RECENT_DEBATES,
         ..Filter::default()
     };
-    let recent = app.store.list_uncounted(&recent).await?;
+    let mut recent = app.store.list_uncounted(&recent).await?;
+    app.store.add_results(&mut recent).await?;
     Ok(FormOptions {
         tasks: task_panels(&app.context.data, form)?,
         providers: provider_models(&discovery, &caller.limits),

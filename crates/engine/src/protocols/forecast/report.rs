@@ -154,7 +154,7 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
         facts.push(Fact::new("Likeliest", text));
     }
     if let Some(score) = verdict.consensus_score {
-        facts.push(Fact::new("Consensus", format!("{score:.2} of 1")));
+        facts.push(Fact::new("Agreement", percent(score)));
     }
     let extras = &verdict.roundtable;
     if let Some(confidence) = extras.confidence {
@@ -162,7 +162,7 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
             Some(stated) if confidence < stated => Tone::Caution,
             Some(_) | None => Tone::Plain,
         };
-        facts.push(Fact::new("Confidence", format!("{:.2} of 1", confidence.value())).toned(tone));
+        facts.push(Fact::new("Confidence", percent(confidence.value())).toned(tone));
     }
     let rounds = verdict.debate_log.rounds.len();
     facts.push(Fact::new("Rounds", rounds.to_string()));
@@ -188,8 +188,8 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
             )
         } else {
             format!(
-                "The debate kept the likeliest outcome of the blind first round and moved {} of probability.",
-                percent(worth.moved)
+                "The debate kept the likeliest outcome of the blind first round and shifted probabilities by {:.0} points.",
+                100.0 * worth.moved
             )
         };
         blocks.push(Block::note(text, Tone::Plain));

@@ -126,11 +126,9 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         };
         facts.push(Fact::new("Confidence", percent(confidence)).toned(tone));
     }
-    facts.extend(
-        verdict
-            .agreement
-            .map(|share| Fact::new("ACCEPT or MINOR", percent(share))),
-    );
+    if verdict.agreement.is_some() {
+        facts.push(Fact::new("Votes", accepting(&verdict.worth.debated)));
+    }
     if let Some(spread) = &verdict.estimates {
         facts.push(Fact::new(
             "Estimate",
@@ -165,6 +163,18 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     facts
 }
 
+/// `4 of 4 accept, 3 with small changes`
+fn accepting(poll: &Poll) -> String {
+    let votes = |vote: Vote| poll.votes.get(vote.name()).copied().unwrap_or(0);
+    let (minor, blockers) = (votes(Vote::Minor), votes(Vote::Blocker));
+    let accept = votes(Vote::Accept) + minor;
+    let changes = match minor {
+        0 => String::new(),
+        minor => format!(", {minor} with small changes"),
+    };
+    format!("{accept} of {} accept{changes}", accept + blockers)
+}
+
 /// An estimate with four significant digits.
 fn significant(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
@@ -186,7 +196,7 @@ fn significant(value: f64) -> String {
 fn worth(verdict: &Verdict) -> Section {
     let mut blocks = vec![note(
         format!(
-            "Ended after round {}: {}.",
+            "Stopped after round {}: {}.",
             verdict.total_rounds, verdict.stop_explanation
         ),
         Tone::Plain,

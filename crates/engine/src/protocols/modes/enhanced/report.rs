@@ -43,8 +43,8 @@ pub fn facts(verdict: &Verdict) -> Vec<Fact> {
         facts.push(Fact::new("Decided by", decided).toned(Tone::Caution));
     } else if let Some(level) = enhanced.level {
         let value = match enhanced.similarity {
-            Some(similarity) => format!("{} ({similarity:.2})", level.name()),
-            None => level.name().to_owned(),
+            Some(similarity) => format!("{} (similarity {similarity:.2})", strength(level)),
+            None => strength(level).to_owned(),
         };
         facts.push(Fact::new("Consensus", value).toned(tone_of(level)));
     }
@@ -64,6 +64,18 @@ pub fn facts(verdict: &Verdict) -> Vec<Fact> {
         ));
     }
     facts
+}
+
+/// The level of a consensus in words.
+const fn strength(level: Level) -> &'static str {
+    match level {
+        Level::High => "strong",
+        Level::MediumHigh => "fairly strong",
+        Level::Medium => "moderate",
+        Level::MediumLow => "fairly weak",
+        Level::Low => "weak",
+        Level::VeryLow => "very weak",
+    }
 }
 
 fn tone_of(level: Level) -> Tone {

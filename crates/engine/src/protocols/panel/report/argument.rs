@@ -10,13 +10,17 @@ pub(super) fn argument(verdict: &Verdict) -> Argument {
     let contradictions = (1..).zip(&verdict.contradictions);
     let contradictions =
         contradictions.map(|(number, point)| contradiction(verdict, number, point));
-    let answers = verdict.answers.iter();
-    let answers = answers.map(|answer| answer_point(answer, verdict.ranking.as_ref()));
+    // Equal answers that were not compared have no story.
+    let is_compared = verdict.ranking.is_some() || !verdict.contradictions.is_empty();
+    let mut answers: Vec<&PanelAnswer> = verdict.answers.iter().filter(|_| is_compared).collect();
+    answers.sort_by_key(|answer| (answer.place.unwrap_or(usize::MAX), answer.label.clone()));
+    let answers = answers
+        .into_iter()
+        .map(|answer| answer_point(answer, verdict.ranking.as_ref()));
     Argument {
         points: contradictions.chain(answers).collect(),
         moves: Vec::new(),
     }
-    .sorted()
 }
 
 fn contradiction(verdict: &Verdict, number: usize, point: &Point) -> ArgumentPoint {
