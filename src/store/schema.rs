@@ -119,6 +119,11 @@ impl Schema {
                 "library",
                 include_str!("../../migrations/0013_library.sql"),
             ),
+            (
+                14,
+                "questions",
+                include_str!("../../migrations/0014_questions.sql"),
+            ),
         ])
     }
 

@@ -183,7 +183,7 @@ fn c10_a_store_is_copied_to_postgres_and_back() {
             (&sound["debates"], &sound["faults"]),
             (&json!(1), &json!([]))
         );
-        assert_eq!(with(&["db", "migrate", "--json"]).json()["version"], 13);
+        assert_eq!(with(&["db", "migrate", "--json"]).json()["version"], 14);
         assert!(with(&["show", "last"]).out.contains("Put a queue"));
     }
     // Not into a store with data, and not from one that does not exist.
