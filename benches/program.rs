@@ -47,6 +47,7 @@ fn main() {
         ("startup", &startup),
         ("memory", &idle_memory),
         ("mcp", &mcp),
+        ("set", &wall_of_a_set),
         ("retrieval", &retrieval),
     ]);
 }
@@ -121,6 +122,74 @@ fn wall_of_a_forecast() {
     report(what, over_calls, "", 1.05);
     let what = "the same over 6 times 50 ms, the chain of its 31 calls";
     report(what, over_delays, "", 1.05);
+}
+
+/// In kilobytes; `None` once the process has ended.
+fn peak_memory(pid: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// 500 questions with 50 at a time, over the chain of ten times the six calls of a forecast, each of 200 ms; and the growth of memory from
+/// 100 questions to 500.
+fn wall_of_a_set() {
+    const CONCURRENCY: usize = 50;
+    let peak_of = |questions: usize| {
+        let server =
+            Server::start(|request, _| Answer::After(LONG_DELAY, replies(request).to_string()));
+        let home = Home::with(&server);
+        home.allow_calls(CONCURRENCY * 10);
+        let rows = (0..questions).map(|number| format!("Does bridge {number} open?\n"));
+        home.write(
+            "set.csv",
+            &format!("question\n{}", rows.collect::<String>()),
+        );
+        home.run(&["questions", "import", "set.csv"]).expect(0, &[]);
+        let args = "forecast --set set --concurrency 50 --model lab:x --quiet".split(' ');
+        let mut child = home
+            .command(&args.collect::<Vec<_>>())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let sampler = thread::spawn(move || {
+            let mut peak = 0.0_f64;
+            while let Some(now) = peak_memory(pid) {
+                peak = now;
+                thread::sleep(Duration::from_millis(20));
+            }
+            peak
+        });
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let answered = Instant::now();
+        std::io::copy(&mut output, &mut std::io::sink()).unwrap();
+        child.wait().unwrap();
+        let peak = sampler.join().unwrap();
+        let calls = server.calls();
+        assert_eq!(calls.len(), questions * 31);
+        ((answered - calls[0].0).as_secs_f64(), peak)
+    };
+    let (_, small) = peak_of(100);
+    let (elapsed, large) = peak_of(500);
+    let chain = LONG_DELAY.as_secs_f64() * 6.0 * (500 / CONCURRENCY) as f64;
+    report(
+        "wall time of 500 questions, 50 at a time, over their chain",
+        elapsed / chain,
+        "",
+        1.15,
+    );
+    report(
+        "memory of 500 questions over that of 100",
+        large / small,
+        "",
+        1.25,
+    );
 }
 
 /// Unit tests with a simulated clock check the length of each mode's chain; this measures the overhead on top of it.

@@ -10,9 +10,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
-use roundtable_engine::event::{Entry, Event, State};
-use roundtable_engine::protocols;
-use roundtable_engine::table::Halt;
+use roundtable_engine::event::Entry;
 use roundtable_engine::totals::Totals;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -22,11 +20,12 @@ use super::plan::Unit;
 use super::questions::BenchQuestion;
 use crate::app_context::AppContext;
 use crate::clock;
+use crate::debate_runs::{has_ended, play, ran_out};
 use crate::failure::{Code, Failure};
 use crate::models::ModelPolicy;
 use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, Models, PreparedDebate, ProgressSink};
-use crate::store::{DebateRow, Lease, Store};
+use crate::store::{Lease, Store};
 
 /// How the debates of a bench are run.
 pub(crate) struct RunOptions {
@@ -154,7 +153,7 @@ impl<'a> Runner<'a> {
             Err(failure) => return Err(failure),
         };
         let before = cost_of(&self.store.entries(id).await?);
-        self.play(lease, prepared).await?;
+        play(self.app, lease, prepared, &self.cancel).await?;
         let entries = self.store.entries(id).await?;
         self.add_spent(cost_of(&entries).saturating_sub(before));
         let ended = self.store.get(id).await?;
@@ -230,26 +229,6 @@ impl<'a> Runner<'a> {
         Ok((lease, prepared))
     }
 
-    async fn play(&self, lease: Lease, prepared: PreparedDebate) -> Result<(), Failure> {
-        let cancel = self.cancel.clone();
-        let journal = lease.journal();
-        let (table, protocol) =
-            setup::open_table(self.app, prepared, journal, cancel.clone()).await?;
-        let lost = lease.lost();
-        let played = tokio::select! {
-            biased;
-            () = lost.cancelled() => return Err(Failure::other(
-                "lost the lease: another process is running this bench",
-            )),
-            played = protocols::play_unless(&table, protocol, || cancel.is_cancelled()) => played,
-        };
-        match played {
-            // A debate that waits for a person's decision has no answer here.
-            Ok(_) | Err(Halt::Waiting { .. }) => Ok(()),
-            Err(halt) => Err(halt.into()),
-        }
-    }
-
     /// The expected usage of one question, by the estimate of each unit.
     pub(crate) async fn estimates(
         &self,
@@ -290,22 +269,6 @@ impl<'a> Runner<'a> {
             .iter()
             .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
     }
-}
-
-/// Whether running it again would change nothing. A failed debate is retried.
-fn has_ended(row: &DebateRow) -> bool {
-    matches!(
-        row.state,
-        State::Complete | State::Partial | State::Waiting | State::Cancelled
-    )
-}
-
-fn ran_out(entries: &[Entry]) -> bool {
-    let end = entries.iter().rev().find_map(|entry| match &entry.event {
-        Event::Ended(end) => Some(end),
-        _ => None,
-    });
-    end.is_some_and(|end| end.ran_out())
 }
 
 fn cost_of(entries: &[Entry]) -> Money {

@@ -53,6 +53,15 @@ impl DebateArgs {
     }
 }
 
+impl DebateArgs {
+    /// The cost limit for all debates of a command together, and the arguments for each of them.
+    pub(crate) fn without_cost(mut self) -> Result<(Option<Money>, Self), Failure> {
+        let limit = self.limits.max_cost.take();
+        let limit = limit.as_deref().map(parse_dollars).transpose()?;
+        Ok((limit, self))
+    }
+}
+
 /// The option of the commands that answer a question.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct FollowUpArgs {

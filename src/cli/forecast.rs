@@ -1,11 +1,15 @@
 //! `roundtable forecast`: five roles argue about what will happen.
 
+mod set;
+mod update;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use roundtable_engine::cast::CastChoice;
 use roundtable_engine::protocols::Forecast;
-use roundtable_engine::protocols::forecast::Input;
+use roundtable_engine::protocols::forecast::{Edge, Input, Scale};
 use serde_json::Value;
 
 use super::args::{DebateArgs, price};
@@ -15,15 +19,16 @@ use super::run::start;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
+use set::SetArgs;
 
 /// Forecast the probability of every outcome with five roles
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome \"Arsenal\" --outcome \"Chelsea\" --outcome \"Another\" --resolves 2027-05-20\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast \"Does the bill pass by July?\" --outcome Yes --outcome No --context notes.md --domain politics\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."
+    after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome \"Arsenal\" --outcome \"Chelsea\" --outcome \"Another\" --resolves 2027-05-20\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast \"Does the bill pass by July?\" --outcome Yes --outcome No --context notes.md --domain politics\n  roundtable forecast \"How high will inflation be in 2027?\" --bins 0,1,2,3 --unit % --crowd 5 --crowd 20 --crowd 40 --crowd 25 --crowd 10\n  roundtable forecast --set november --concurrency 20 --max-cost 20\n  roundtable forecast --update last --context news.md\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."
 )]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input
-    #[arg(required_unless_present = "request")]
+    #[arg(required_unless_present_any = ["request", "set", "update"])]
     question: Option<String>,
     /// An outcome, exactly one of which will happen; give at least two
     #[arg(long = "outcome", value_name = "TEXT", conflicts_with = "request")]
@@ -31,6 +36,18 @@ pub(crate) struct Args {
     /// Forecast request (`DebateRequest`) as JSON: a file, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "question")]
     request: Option<String>,
+    /// A number or date is asked for: the edges of its bins, separated by commas. Values beyond the ends have bins of their own
+    #[arg(long, value_name = "EDGES", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["outcomes", "request"])]
+    bins: Vec<String>,
+    /// The unit of the number, such as %
+    #[arg(long, value_name = "TEXT", requires = "bins")]
+    unit: Option<String>,
+    /// The probability that a market or a crowd gives to an outcome, once for each or for the first of two. The roles do not see it
+    #[arg(long, value_name = "PROBABILITY", value_parser = share, allow_negative_numbers = true)]
+    crowd: Vec<f64>,
+    /// Forecast the question of this earlier forecast again; --context is the new evidence
+    #[arg(long, value_name = "ID|last", conflicts_with_all = ["question", "request", "outcomes", "bins"])]
+    update: Option<String>,
     /// How often such things have happened, for every role to read; can be repeated
     #[arg(long = "base-rate", value_name = "TEXT")]
     base_rates: Vec<String>,
@@ -59,7 +76,15 @@ pub(crate) struct Args {
     #[arg(long, default_value = "forecast", value_name = "NAME")]
     cast: String,
     #[command(flatten)]
+    sets: SetArgs,
+    #[command(flatten)]
     debate: DebateArgs,
+}
+
+impl Args {
+    pub(crate) fn is_of_set(&self) -> bool {
+        self.sets.set.is_some()
+    }
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
@@ -71,8 +96,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let texts = |texts: Vec<String>| texts.into_iter().map(Value::from).collect::<Vec<_>>();
     let request = args.request.as_deref().map(read_request).transpose()?;
     let context = args.context.as_deref().map(read_file).transpose()?;
+    let scale = scale(&args.bins, args.unit)?;
+    let has_outcomes = request.is_none() && scale.is_none() && args.update.is_none();
     let input = Input {
-        outcomes: request.is_none().then(|| texts(args.outcomes)),
+        outcomes: has_outcomes.then(|| texts(args.outcomes)),
+        scale,
+        crowd: (!args.crowd.is_empty()).then_some(args.crowd),
         request,
         rounds: args.rounds,
         roles: (!args.roles.is_empty()).then(|| texts(args.roles)),
@@ -84,17 +113,78 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         context: context.map(|text| text.trim().to_owned()),
         ..Input::default()
     };
+    if let Some(id) = &args.update {
+        let updated = Box::pin(update::run(app, id, input, &args.debate)).await;
+        return updated.map_err(|failure| failure.naming_flags(flag));
+    }
+    let cast = casts::choice(&args.cast)?;
+    if let Some(name) = &args.sets.set {
+        let change = |spec: DebateSpec| of_set(spec, &input, &cast);
+        return Box::pin(set::run(app, name, (&args.sets, args.debate), &change)).await;
+    }
     let spec = DebateSpec {
-        cast: Some(casts::choice(&args.cast)?),
+        cast: Some(cast),
         ..DebateSpec::new(&Forecast, question, &input)
     };
     let started = start(app, spec, &args.debate).await;
     started.map_err(|failure| failure.naming_flags(flag))
 }
 
+/// The request of a question of a set, with the options of the command line.
+fn of_set(spec: DebateSpec, given: &Input, cast: &CastChoice) -> Result<DebateSpec, Failure> {
+    let own: Input = serde_json::from_value(spec.input.clone())
+        .map_err(|error| Failure::other(format!("cannot read the question: {error}")))?;
+    let input = Input {
+        rounds: given.rounds,
+        roles: given.roles.clone(),
+        judge_weight: given.judge_weight,
+        stop_by_value: given.stop_by_value,
+        domain: given.domain.clone().or(own.domain),
+        ..own
+    };
+    Ok(DebateSpec {
+        cast: Some(cast.clone()),
+        ..DebateSpec::new(&Forecast, spec.question, &input)
+    })
+}
+
+fn scale(edges: &[String], unit: Option<String>) -> Result<Option<Scale>, Failure> {
+    if edges.is_empty() {
+        return Ok(None);
+    }
+    let edges = edges.iter().map(|text| {
+        Edge::parse(text).ok_or_else(|| {
+            Failure::usage(format!(
+                "invalid --bins '{text}': expected numbers, or dates such as 2027-06-30"
+            ))
+        })
+    });
+    Ok(Some(Scale {
+        edges: edges.collect::<Result<_, _>>()?,
+        unit,
+        open_below: true,
+        open_above: true,
+    }))
+}
+
+/// A probability, also in percent.
+fn share(text: &str) -> Result<f64, &'static str> {
+    let (number, by) = match text.trim().strip_suffix('%') {
+        Some(percent) => (percent, 100.0),
+        None => (text, 1.0),
+    };
+    let number = number.trim().parse().ok();
+    number
+        .filter(|share: &f64| share.is_finite() && *share >= 0.0)
+        .map(|share| share / by)
+        .ok_or("expected a probability such as 0.3 or 30%")
+}
+
 fn flag(field: &str) -> Option<&'static str> {
     Some(match field {
         "outcomes" => "--outcome",
+        "scale" => "--bins",
+        "crowd" => "--crowd",
         "rounds" => "--rounds",
         "roles" => "--role",
         "judge_weight" => "--judge-weight",

@@ -134,7 +134,7 @@ enum Command {
     /// Record the outcome of a forecast, so that it can be scored
     #[command(alias = "outcome")]
     Resolve(resolve::Args),
-    /// List forecasts that are due, and record outcomes in bulk
+    /// Import questions, list what is due, record outcomes, export
     Questions(questions::Args),
     /// Show how accurate past forecasts were
     Calibration(calibration::Args),
@@ -249,10 +249,15 @@ pub(crate) fn main() -> ExitCode {
     code
 }
 
-/// For a command one thread is enough: it waits for models, and the embedded model has threads of its own. In a server, the work for
-/// one request must not hold up all others: even on one core it has two threads. More than four would only cost memory.
+/// For a command one thread is enough: it waits for models, and the embedded model has threads of its own. A set of questions has many
+/// debates at once. In a server, the work for one request must not hold up all others: even on one core it has two threads. More than four would only cost memory.
 fn runtime(command: &Command) -> Builder {
-    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+    let runs_many = match command {
+        Command::Forecast(args) => args.is_of_set(),
+        Command::Serve(_) | Command::Worker(_) => true,
+        _ => false,
+    };
+    if !runs_many {
         return Builder::new_current_thread();
     }
     let cores = std::thread::available_parallelism().map_or(2, NonZero::get);

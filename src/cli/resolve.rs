@@ -20,7 +20,7 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`
     id: String,
-    /// The outcome that happened, by id or label
+    /// The outcome that happened, by id or label, or the number or date
     #[arg(required_unless_present = "withdraw")]
     outcome: Option<String>,
     /// Remove the recorded outcome
@@ -45,10 +45,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         ))
     })?;
     let outcome = match &args.outcome {
-        Some(given) => Some(find_outcome(
-            given,
-            &rules.request.prediction_context.outcomes,
-        )?),
+        Some(given) => Some(find_outcome(given, &rules)?),
         None => None,
     };
     if outcome.is_none() && resolution_of(&entries).is_none() {
@@ -94,7 +91,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             ));
             match (scored, rules.resolves_on) {
                 (Some(scored), _) => output::line(&format!(
-                    "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better).",
+                    "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better; Brier is half the sum of the squared errors).",
                     scored.debate.brier,
                     scored.debate.log,
                     scored.uniform.brier,
@@ -110,21 +107,11 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// By id, or by label in any case.
-pub(super) fn find_outcome<'a>(
-    given: &str,
-    outcomes: &'a [Outcome],
-) -> Result<&'a Outcome, Failure> {
-    let wanted = given.trim().to_lowercase();
-    let by_id = outcomes.iter().find(|outcome| outcome.id == given.trim());
-    let by_label = || {
-        outcomes
-            .iter()
-            .find(|outcome| outcome.label.to_lowercase() == wanted)
-    };
-    by_id.or_else(by_label).ok_or_else(|| {
-        let all: Vec<_> = outcomes
-            .iter()
+/// By id, by label in any case, or by a number or date.
+pub(super) fn find_outcome<'a>(given: &str, rules: &'a Rules) -> Result<&'a Outcome, Failure> {
+    rules.find_outcome(given).ok_or_else(|| {
+        let all = rules.request.prediction_context.outcomes.iter();
+        let all: Vec<_> = all
             .map(|outcome| format!("{} ({})", outcome.id, outcome.label))
             .collect();
         Failure::usage(format!(

@@ -124,6 +124,11 @@ impl Schema {
                 "test calls",
                 include_str!("../../migrations/0014_test_calls.sql"),
             ),
+            (
+                15,
+                "questions",
+                include_str!("../../migrations/0015_questions.sql"),
+            ),
         ])
     }
 

@@ -39,7 +39,7 @@ use Kind::{Number, Real, Text};
 
 /// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `server_flags`, of which only
 /// the one about tokens concerns a copy; `test_calls`, which count for an hour; and `compatibility`, which belongs to the schema.
-pub(super) const TABLES: [Table; 11] = [
+pub(super) const TABLES: [Table; 13] = [
     Table {
         name: "debates",
         columns: &[
@@ -141,6 +141,26 @@ pub(super) const TABLES: [Table; 11] = [
         name: "tags",
         columns: &[("debate_id", Text), ("tag", Text)],
         key: &["debate_id", "tag"],
+    },
+    Table {
+        name: "questions",
+        columns: &[
+            ("set_name", Text),
+            ("id", Text),
+            ("place", Number),
+            ("body", Text),
+        ],
+        key: &["set_name", "id"],
+    },
+    Table {
+        name: "question_forecasts",
+        columns: &[
+            ("set_name", Text),
+            ("question_id", Text),
+            ("number", Number),
+            ("debate_id", Text),
+        ],
+        key: &["set_name", "question_id", "number"],
     },
     Table {
         name: "learning",

@@ -82,6 +82,11 @@ async fn fill(store: &Store) {
     store.learn(plan).await.unwrap();
     let cost = Money::from_dollars(0.1).unwrap();
     store.add_cost(token.id, 5, cost).await.unwrap();
+    let question = ("q1".to_owned(), "{}".to_owned());
+    let imported = store.import_questions("set", &[question]).await;
+    imported.unwrap();
+    let forecast = store.reserve_forecast("set", "q1", 1, Uuid::from_u128(1));
+    forecast.await.unwrap();
     for action in ["token-added", "token-revoked"] {
         store.append_audit(&audit_record(action)).await.unwrap();
     }
@@ -113,6 +118,8 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
             ("shares", 0),
             ("pins", 0),
             ("tags", 0),
+            ("questions", 1),
+            ("question_forecasts", 1),
             ("learning", 4),
             ("other_costs", 1),
             ("audit_log", 2)

@@ -52,6 +52,8 @@ mod paying;
 mod pool;
 mod presets;
 mod programs;
+#[cfg(unix)]
+mod question_sets;
 mod requirements;
 mod resume;
 mod schemas;

@@ -6,7 +6,9 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::{audit, debate, debates, follow_up, home, models, outcome, shares, tokens};
+use super::handlers::{
+    audit, debate, debates, follow_up, history, home, models, outcome, shares, tokens,
+};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
 use crate::server::access::Caller;
@@ -61,6 +63,7 @@ pub(crate) fn routes() -> Routes {
             shares::revoke,
         )
         .post("/debates/{id}/filing", run(Debate), debates::file)
+        .get("/debates/{id}/history", read(Debate), history::show)
         .get("/debates/{id}/outcome", run(Debate), outcome::show)
         .post(
             "/debates/{id}/resolution",

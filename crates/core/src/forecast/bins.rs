@@ -257,11 +257,10 @@ fn check(points: &[(f64, f64)]) -> Result<(), CdfError> {
 /// The value of a line at a place; before its first point and after its last one those of the points.
 fn at(line: &[(f64, f64)], place: f64) -> f64 {
     let next = line.partition_point(|(value, _)| *value < place);
-    match (next.checked_sub(1).map(|index| line[index]), line.get(next)) {
-        (_, Some(&(value, share))) if value <= place => share,
-        (None, Some(&(_, share))) => share,
+    let before = next.checked_sub(1).map(|index| line[index]);
+    match (before, line.get(next)) {
         (Some((low, from)), Some(&(high, to))) => from + (to - from) * (place - low) / (high - low),
-        (Some((_, share)), None) => share,
+        (None, Some(&(_, share))) | (Some((_, share)), None) => share,
         (None, None) => 0.0,
     }
 }

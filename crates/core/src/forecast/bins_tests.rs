@@ -80,9 +80,8 @@ fn b09_bins_are_equal_in_value_or_in_its_logarithm() {
     let equal = Bins::spaced((0.0, 10.0), 4, None, CLOSED).unwrap();
     assert_eq!(equal.edges(), [0.0, 2.5, 5.0, 7.5, 10.0]);
     let log = Bins::spaced((1.0, 100.0), 2, Some(0.0), CLOSED).unwrap();
-    assert_eq!(log.edges()[0], 1.0);
     assert!((log.edges()[1] - 10.0).abs() < 1e-9);
-    assert_eq!(log.edges()[2], 100.0);
+    assert!(log.edges().starts_with(&[1.0]) && log.edges().ends_with(&[100.0]));
     // Below the zero point as well.
     let below = Bins::spaced((-100.0, -1.0), 2, Some(0.0), CLOSED).unwrap();
     assert!((below.edges()[1] + 10.0).abs() < 1e-9);

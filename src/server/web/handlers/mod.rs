@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod debate;
 pub(super) mod debates;
 pub(super) mod follow_up;
+pub(super) mod history;
 pub(super) mod home;
 pub(super) mod models;
 pub(super) mod outcome;

@@ -19,7 +19,7 @@ fn outcomes(scale: &Scale) -> Vec<Outcome> {
 
 #[test]
 fn b09_a_number_is_asked_for_in_bins() {
-    let open = scale(json!({ "edges": [0, 0.1, 0.2, 0.30000000000000004], "unit": "%" }));
+    let open = scale(json!({ "edges": [0, 0.1, 0.2, 0.1 + 0.2], "unit": "%" }));
     assert_eq!(
         open.labels().unwrap(),
         [
