@@ -108,7 +108,7 @@ pub(crate) fn beginning(own: &[Entry], lent: &[Entry], at: Millis) -> Vec<Keyed>
         };
         Some(event)
     });
-    (0..)
+    (1..)
         .zip(kept)
         .filter_map(|(seq, event)| {
             Some(Keyed {
