@@ -18,6 +18,7 @@ mod debate;
 mod harness;
 mod support;
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,6 +50,9 @@ fn main() {
         ("mcp", &mcp),
         ("set", &wall_of_a_set),
         ("retrieval", &retrieval),
+        ("bench", &bench_statistics),
+        ("bench-overhead", &bench_overhead),
+        ("simulate", &simulation),
     ]);
 }
 
@@ -341,6 +345,82 @@ fn mcp() {
     let what = "`roundtable mcp` from its start to the list of its tools";
     report(what, best.as_secs_f64() * 1000.0, "ms", 100.0);
     report("memory of an idle MCP process", memory, "MB", 40.0);
+}
+
+/// The time of a whole command, in seconds.
+fn seconds_of(home: &Home, args: &[&str]) -> f64 {
+    let started = Instant::now();
+    home.run(args).expect(0, &[]);
+    started.elapsed().as_secs_f64()
+}
+
+/// Accuracies, intervals, comparisons and independence of recorded answers (B-01).
+fn bench_statistics() {
+    let home = Home::empty();
+    let mut text = String::from("question,correct");
+    for seat in 0..29 {
+        let _ = write!(text, ",seat{seat}");
+    }
+    for question in 0..12_000_usize {
+        let _ = write!(text, "\n{question},A");
+        for seat in 0..29 {
+            let is_right = question.wrapping_mul(2_654_435_761 + seat) % 100 < 40 + seat;
+            text.push_str(if is_right { ",A" } else { ",B" });
+        }
+    }
+    home.write("answers.csv", &text);
+    let args = ["bench", "--records", "answers.csv", "--wide", "--json"];
+    let what = "bench --records on 12,000 questions and 29 seats, whole command";
+    report(what, seconds_of(&home, &args), "s", 2.0);
+}
+
+/// What a bench adds to its calls, which it makes one after the other (B-01).
+fn bench_overhead() {
+    let server = Server::start(|_, _| {
+        let reply = "{\"answer\": \"Answer: 4\", \"position\": \"4\", \"confidence\": 0.9}";
+        Answer::After(LONG_DELAY, reply.to_owned())
+    });
+    let home = Home::with_model(&server);
+    let mut text = String::from("question,answer\n");
+    for question in 0..40 {
+        let _ = writeln!(text, "What is {question} minus itself plus 4?,4");
+    }
+    home.write("items.csv", &text);
+    let started = Instant::now();
+    let args = [
+        "bench",
+        "items.csv",
+        "--arms",
+        "one",
+        "--jobs",
+        "1",
+        "--quiet",
+        "--json",
+    ];
+    home.run(&args).expect(0, &[]);
+    let elapsed = started.elapsed();
+    let calls: Duration = server
+        .calls()
+        .iter()
+        .map(|(start, end)| *end - *start)
+        .sum();
+    let over = elapsed.as_secs_f64() / calls.as_secs_f64();
+    report(
+        "wall time of a bench over its 40 calls of 200 ms",
+        over,
+        "",
+        1.02,
+    );
+}
+
+/// Seat-rounds a second on one core, whole command (B-17).
+fn simulation() {
+    let home = Home::empty();
+    let args = "simulate --seats 7 --families 3 --rounds 4 --questions 100000 --json".split(' ');
+    let seconds = seconds_of(&home, &args.collect::<Vec<_>>());
+    let per_million = seconds / (7.0 * 4.0 * 100_000.0) * 1e6;
+    let what = "simulate: a million seat-rounds (50,000 a second are 20 s)";
+    report(what, per_million, "s", 20.0);
 }
 
 fn retrieval() {

@@ -3,6 +3,7 @@
 //! The binary holds the commands, configuration, models, store and server. The rules of debate are in the crates.
 
 mod app_context;
+mod arena;
 mod bench;
 mod cli;
 mod clock;

@@ -1,11 +1,16 @@
 //! What `roundtable bench` measures (B-01), as data and for people. The statistics are in `roundtable_core::bench`.
 
+pub(crate) mod blind;
+pub(crate) mod comparison;
+pub(crate) mod forecast_bench;
+pub(crate) mod judge;
 pub(crate) mod plan;
 pub(crate) mod questions;
 pub(crate) mod recorded_answers;
 mod report;
 pub(crate) mod results;
 pub(crate) mod run;
+pub(crate) mod stored;
 mod table;
 
 use roundtable_core::bench::{
@@ -14,20 +19,21 @@ use roundtable_core::bench::{
     movements, moves,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
 
+use comparison::Outcomes;
 pub(crate) use report::report;
 use results::RunInfo;
-pub(crate) use table::csv;
+pub(crate) use table::{comparison_csv, csv};
 
 /// The version of [`BenchReport`].
 const VERSION: u32 = 1;
 
 /// Everything that a bench found.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BenchReport {
     pub version: u32,
     /// The version of this program.
@@ -56,12 +62,14 @@ pub(crate) struct BenchReport {
     /// Notes for readers of the figures.
     pub notes: Vec<String>,
     /// How the debates were run; absent for recorded answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunInfo>,
+    /// By question, for `bench compare`.
+    pub outcomes: Outcomes,
 }
 
 /// The answers that a report is about.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Source {
     pub file: String,
     /// Of the file's content.
@@ -85,7 +93,8 @@ impl Evaluation<'_> {
     pub(crate) fn run(&self) -> (Vec<ArmFigures>, Vec<Comparison>, String) {
         let arms = figures(self.questions, self.arms, self.measure);
         let comparisons = compare(self.questions, self.arms, self.baseline, self.measure);
-        let text = conclusion(&comparisons, self.baseline, self.measure);
+        let than = format!("than {}", self.baseline);
+        let text = conclusion(&comparisons, &than, self.measure);
         (arms, comparisons, text)
     }
 }
@@ -163,6 +172,7 @@ impl BenchReport {
             seats: record.seat_figures(),
             notes: notes(record, ties),
             run: None,
+            outcomes: Outcomes::new(&record.questions, &arms),
         })
     }
 }
@@ -188,4 +198,9 @@ fn notes(record: &Record, ties: Ties) -> Vec<String> {
 /// The JSON schema of a report.
 pub(crate) fn schema() -> Value {
     schemars::schema_for!(BenchReport).to_value()
+}
+
+/// The JSON schema of a comparison of two benches.
+pub(crate) fn comparison_schema() -> Value {
+    schemars::schema_for!(comparison::BenchComparison).to_value()
 }

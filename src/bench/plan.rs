@@ -5,9 +5,10 @@ use roundtable_engine::data::{Data, DataKind, closest};
 use roundtable_engine::depth::Depth;
 use roundtable_engine::preset::Preset;
 use roundtable_engine::protocol::{AnyProtocol, Conversation};
-use roundtable_engine::protocols::{self, Call};
+use roundtable_engine::protocols::{self, Call, Grade};
 use serde_json::Value;
 
+use super::judge;
 use super::questions::BenchQuestion;
 use crate::failure::Failure;
 use crate::setup::{DebateSpec, Models};
@@ -27,6 +28,8 @@ pub(crate) enum Wanted {
     Consistency,
     /// The vote of one call to each model.
     Models,
+    /// Every debate again, with answers to another question in its blind round.
+    Noise,
     Debate(Box<DebateArm>),
 }
 
@@ -41,6 +44,52 @@ pub(crate) struct DebateArm {
     depth: Depth,
 }
 
+/// A contestant of an arena.
+pub(crate) enum Contestant {
+    /// `provider:model`, in one call.
+    Model(String),
+    Debate(Box<DebateArm>),
+}
+
+impl Contestant {
+    /// Reads `--between`. Everything that is wrong with it is reported at once.
+    pub(crate) fn all(data: &Data, names: &[String]) -> Result<Vec<Self>, Failure> {
+        let mut faults = Vec::new();
+        let mut found = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            if names[..place].contains(name) {
+                faults.push(format!("the contestant '{name}' is listed twice"));
+                continue;
+            }
+            match DebateArm::named(data, name) {
+                Ok(arm) => found.push(Self::Debate(Box::new(arm))),
+                Err(_) if name.contains(':') => found.push(Self::Model(name.clone())),
+                Err(fault) => {
+                    let fault = fault.replace("arm", "contestant");
+                    faults.push(format!("{fault}; models are written as provider:model"));
+                }
+            }
+        }
+        if names.len() < 2 {
+            faults.push(
+                "an arena needs at least two contestants, such as --between panel,ask".into(),
+            );
+        }
+        if faults.is_empty() {
+            Ok(found)
+        } else {
+            Err(Failure::usage(faults.join("\n")))
+        }
+    }
+
+    pub(crate) fn unit(&self) -> Unit<'_> {
+        match self {
+            Self::Model(model) => Unit::Model(model),
+            Self::Debate(arm) => Unit::Debate(arm),
+        }
+    }
+}
+
 /// One debate of the bench: a question and who answers it.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit<'a> {
@@ -49,6 +98,14 @@ pub(crate) enum Unit<'a> {
     Long,
     Model(&'a str),
     Debate(&'a DebateArm),
+    /// The noise control of a debate.
+    Noise(&'a DebateArm),
+    /// The grading of an open answer.
+    Grade {
+        answer: &'a str,
+        judge: &'a str,
+        answer_first: bool,
+    },
 }
 
 impl Unit<'_> {
@@ -59,6 +116,12 @@ impl Unit<'_> {
             Self::Long => "long".to_owned(),
             Self::Model(model) => format!("model:{model}"),
             Self::Debate(arm) => format!("debate:{}", arm.name),
+            Self::Noise(arm) => format!("noise:{}", arm.name),
+            Self::Grade {
+                answer,
+                judge,
+                answer_first,
+            } => judge::key(answer, judge, *answer_first),
         }
     }
 
@@ -81,7 +144,21 @@ impl Unit<'_> {
             Self::Sample(_) => Ok(call(text, models.all.clone())),
             Self::Long => Ok(call(format!("{text}\n\n{LONG}"), models.all.clone())),
             Self::Model(model) => Ok(call(text, Some((*model).to_owned()))),
-            Self::Debate(arm) => arm.spec(text, models),
+            Self::Debate(arm) | Self::Noise(arm) => arm.spec(text, models),
+            Self::Grade {
+                answer,
+                judge,
+                answer_first,
+            } => {
+                let input = judge::input(question, answer, *answer_first);
+                Ok(DebateSpec {
+                    models: Models {
+                        all: Some((*judge).to_owned()),
+                        ..Models::default()
+                    },
+                    ..DebateSpec::new(&Grade, text, &input)
+                })
+            }
         }
     }
 }
@@ -110,7 +187,7 @@ impl DebateArm {
         })
     }
 
-    /// `NAME` or `NAME@DEPTH`: a protocol's command, one of its variants, or a preset.
+    /// `NAME`, `NAME+CAST` or `NAME@DEPTH`: a protocol's command, one of its variants, or a preset.
     fn named(data: &Data, text: &str) -> Result<Self, String> {
         let (name, depth) = match text.split_once('@') {
             Some((name, depth)) => {
@@ -121,6 +198,10 @@ impl DebateArm {
             }
             None => (text, None),
         };
+        let (name, cast) = match name.split_once('+') {
+            Some((name, cast)) => (name, Some(CastChoice::Named(cast.to_owned()))),
+            None => (name, None),
+        };
         if let Ok(Some(file)) = data.one(DataKind::Presets, &format!("{name}.toml")) {
             let preset = Preset::parse(&file).map_err(|error| error.to_string())?;
             let protocol = preset.protocol().unwrap_or(protocols::ALL[0]);
@@ -128,7 +209,7 @@ impl DebateArm {
                 name: text.to_owned(),
                 protocol,
                 input: Value::Object(preset.rules),
-                cast: preset.cast.map(CastChoice::Named),
+                cast: cast.or(preset.cast.map(CastChoice::Named)),
                 models: Models {
                     all: preset.model,
                     seats: preset.seats,
@@ -153,7 +234,7 @@ impl DebateArm {
             name: text.to_owned(),
             protocol,
             input,
-            cast: None,
+            cast,
             models: Models::default(),
             depth: depth.unwrap_or_default(),
         })
@@ -161,7 +242,7 @@ impl DebateArm {
 }
 
 fn unknown(variants: &[(&'static dyn AnyProtocol, String, Value)], text: &str) -> String {
-    let fixed = ["one", "long", "consistency", "models"];
+    let fixed = ["one", "long", "consistency", "models", "noise"];
     let names: Vec<&str> = fixed
         .into_iter()
         .chain(variants.iter().map(|(_, name, _)| name.as_str()))
@@ -191,6 +272,7 @@ pub(crate) fn wanted(
             "long" => found.push(Wanted::Long),
             "consistency" => found.push(Wanted::Consistency),
             "models" => found.push(Wanted::Models),
+            "noise" => found.push(Wanted::Noise),
             name => match DebateArm::named(data, name) {
                 Ok(arm) => found.push(Wanted::Debate(Box::new(arm))),
                 Err(fault) => faults.push(fault),
@@ -205,6 +287,10 @@ pub(crate) fn wanted(
         faults.push(
             "the arm 'consistency' spends what a debate spends: add a debate, such as panel".into(),
         );
+    }
+    if found.iter().any(|arm| matches!(arm, Wanted::Noise)) && !has_debate && faults.is_empty() {
+        faults
+            .push("the arm 'noise' is the control of a debate: add a debate, such as panel".into());
     }
     if found.iter().any(|arm| matches!(arm, Wanted::Models)) && models.len() < 2 {
         faults.push("the arm 'models' needs --models with at least two models".into());

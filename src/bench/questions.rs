@@ -20,13 +20,16 @@ pub(crate) struct BenchQuestion {
     /// With options and the form of the answer.
     pub text: String,
     pub key: Key,
+    /// The probability that a market had, of a question of ForecastBench.
+    pub price: Option<f64>,
 }
 
 /// The columns or fields of a question.
 struct Layout {
     id: Option<usize>,
     question: usize,
-    answer: usize,
+    /// Open questions may have a rubric instead.
+    answer: Option<usize>,
     options: Options,
     domain: Option<usize>,
     cluster: Option<usize>,
@@ -51,12 +54,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<BenchQuestion>, Failure> {
     let mut faults = Vec::new();
     let mut questions: Vec<BenchQuestion> = Vec::new();
     let mut rows: HashMap<String, usize> = HashMap::new();
-    // Rows with options, and without.
-    let mut kinds: [Option<usize>; 2] = [None, None];
+    // The first row of each kind: without options, with options, with a rubric.
+    let mut kinds: [Option<usize>; 3] = [None; 3];
     for (number, row) in (1..).zip(&sheet.rows) {
         match read(&layout, number, row) {
             Ok(question) => {
-                let place = usize::from(matches!(question.key, Key::Choice { .. }));
+                let place = match question.key {
+                    Key::Choice { .. } => 1,
+                    Key::Rubric { .. } => 2,
+                    Key::Number { .. } | Key::Text(_) | Key::Probability { .. } => 0,
+                };
                 kinds[place].get_or_insert(number);
                 if let Some(first) = rows.insert(question.question.id.clone(), number) {
                     let id = &question.question.id;
@@ -69,11 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<BenchQuestion>, Failure> {
             Err(fault) => faults.push(format!("question {number}: {fault}")),
         }
     }
-    if let [Some(open), Some(choice)] = kinds {
-        faults.push(format!(
-            "mixed types: question {choice} has options, question {open} has none; bench them in separate files"
-        ));
-    }
+    faults.extend(mixed(kinds));
     if faults.is_empty() && questions.is_empty() {
         faults.push("the file has no questions".to_owned());
     }
@@ -88,6 +91,19 @@ pub(crate) fn parse(text: &str) -> Result<Vec<BenchQuestion>, Failure> {
     Err(Failure::usage(faults.join("\n")))
 }
 
+/// Arms answer one kind of question in one form.
+fn mixed(kinds: [Option<usize>; 3]) -> Option<String> {
+    let names = ["neither options nor a rubric", "options", "a rubric"];
+    let found = kinds.iter().zip(names);
+    let found: Vec<String> = found
+        .filter_map(|(row, name)| Some(format!("question {} has {name}", (*row)?)))
+        .collect();
+    (found.len() > 1).then(|| {
+        let found = found.join(", ");
+        format!("mixed types: {found}; bench them in separate files")
+    })
+}
+
 fn layout_of(sheet: &mut Sheet) -> Result<Layout, Failure> {
     let is_mmlu = sheet.header.len() == 6
         && sheet.column("question").is_none()
@@ -99,7 +115,7 @@ fn layout_of(sheet: &mut Sheet) -> Result<Layout, Failure> {
         return Ok(Layout {
             id: None,
             question: 0,
-            answer: 5,
+            answer: Some(5),
             options: Options::Columns([1, 2, 3, 4]),
             domain: None,
             cluster: None,
@@ -116,9 +132,10 @@ fn layout_of(sheet: &mut Sheet) -> Result<Layout, Failure> {
             column(&["options"]).map_or(Options::None, Options::Cell),
         ),
     };
-    let (Some(question), Some(answer)) = (column(&["question"]), answer) else {
+    let rubric = column(&["rubric"]);
+    let Some(question) = column(&["question"]).filter(|_| answer.or(rubric).is_some()) else {
         return Err(Failure::usage(format!(
-            "the file needs the columns question and answer; it has: {}. Optional: options, id, domain, cluster, tolerance",
+            "the file needs the columns question and answer; it has: {}. Optional: options, id, domain, cluster, tolerance, rubric",
             sheet.header.join(", ")
         )));
     };
@@ -130,7 +147,7 @@ fn layout_of(sheet: &mut Sheet) -> Result<Layout, Failure> {
         domain: column(&["domain", "category"]),
         cluster: column(&["cluster"]),
         tolerance: column(&["tolerance"]),
-        rubric: column(&["rubric"]),
+        rubric,
     })
 }
 
@@ -141,14 +158,16 @@ fn read(layout: &Layout, number: usize, row: &csv::StringRecord) -> Result<Bench
     };
     let optional = |column: Option<usize>| column.and_then(cell).map(str::to_owned);
     let question = cell(layout.question).ok_or("it has no text")?;
-    if optional(layout.rubric).is_some() {
-        return Err(
-            "it has a rubric; open questions that need a judge cannot be graded yet".into(),
-        );
-    }
-    let answer = cell(layout.answer).ok_or("it has no answer")?;
     let id = optional(layout.id).unwrap_or_else(|| format!("q{number}"));
-    let key = key_of(layout, &id, answer, &cell)?;
+    let answer = layout.answer.and_then(cell);
+    let key = match (optional(layout.rubric), answer) {
+        (Some(rubric), reference) => Key::Rubric {
+            rubric,
+            reference: reference.map(str::to_owned),
+        },
+        (None, Some(answer)) => key_of(layout, &id, answer, &cell)?,
+        (None, None) => return Err("it has no answer".into()),
+    };
     Ok(BenchQuestion {
         text: asked(question, &key),
         question: Question {
@@ -157,6 +176,7 @@ fn read(layout: &Layout, number: usize, row: &csv::StringRecord) -> Result<Bench
             id,
         },
         key,
+        price: None,
     })
 }
 
@@ -245,7 +265,7 @@ fn choice(answer: &str, options: Vec<String>) -> Result<Key, String> {
 }
 
 /// The question as all arms get it.
-fn asked(question: &str, key: &Key) -> String {
+pub(super) fn asked(question: &str, key: &Key) -> String {
     let mut text = question.trim().to_owned();
     let form = match key {
         Key::Choice { options, .. } => {
@@ -258,6 +278,12 @@ fn asked(question: &str, key: &Key) -> String {
         }
         Key::Number { .. } => {
             "The answer is a number. Your position is the number alone. End the answer with a line such as \"Answer: 42\"."
+        }
+        Key::Rubric { .. } => {
+            "Answer in full, in Markdown: the answer alone is graded. Your position is its core in at most six words."
+        }
+        Key::Probability { .. } => {
+            "The answer is the probability of yes. Your position is this probability alone, from 0 to 1. End the answer with a line such as \"Answer: 0.62\"."
         }
         Key::Text(_) => {
             "The answer is a few words. Your position is these words alone. End the answer with a line that begins with \"Answer:\"."

@@ -66,6 +66,21 @@ fn b01_public_formats_are_recognised() {
 }
 
 #[test]
+fn b01_open_questions_have_a_rubric() {
+    let rows = "id,question,rubric,answer\na,Why?,Names a cause,\nb,How?,Names a way,By train\n";
+    let found = parse(rows).unwrap();
+    let rubric = |rubric: &str, reference: Option<&str>| Key::Rubric {
+        rubric: rubric.to_owned(),
+        reference: reference.map(str::to_owned),
+    };
+    assert_eq!(found[0].key, rubric("Names a cause", None));
+    assert_eq!(found[1].key, rubric("Names a way", Some("By train")));
+    assert!(found[0].text.starts_with("Why?\n\nAnswer in full"));
+    // Nothing that the judge reads is shown to the arms.
+    assert!(!found[1].text.contains("train") && !found[1].text.contains("Names"));
+}
+
+#[test]
 fn b01_everything_wrong_with_a_file_of_questions_is_reported_at_once() {
     let rows = "id,question,options,answer,tolerance,rubric\na,Q,x|y,x,,\na,Q,x|y,y,,\nb,Q,x|y,z,,\nc,,x|y,x,,\nd,Q,x|y,,,\ne,Q,,5,much,\nf,Q,,5,,\ng,Q,x,x,,\nh,Q,,,,good\n";
     let found = failure(rows);
@@ -76,8 +91,7 @@ fn b01_everything_wrong_with_a_file_of_questions_is_reported_at_once() {
         "question 5: it has no answer",
         "question 6: the tolerance 'much' is not a share of at least 0, such as 0.01",
         "question 8: it has 1 options; 2 to 26 are possible",
-        "question 9: it has a rubric; open questions that need a judge cannot be graded yet",
-        "mixed types: question 1 has options, question 7 has none; bench them in separate files",
+        "mixed types: question 7 has neither options nor a rubric, question 1 has options, question 9 has a rubric; bench them in separate files",
     ];
     assert_eq!(found.lines().collect::<Vec<_>>(), expected);
     assert_eq!(failure("question,answer\n"), "the file has no questions");

@@ -1,13 +1,17 @@
 //! A bench for people: one table of arms, one of comparisons, two charts, and what qualifies them.
 
-use roundtable_core::bench::{ArmFigures, Comparison, Decision, Measure, Moves, Test};
+mod rounds;
+
+use roundtable_core::bench::{ArmFigures, Comparison, Decision, Measure, Test};
 use roundtable_core::statistics::Interval;
 use roundtable_engine::report::{
-    Block, Cell, Chart, Fact, Line, Point, Report, Scale, Section, Table, Tone, Unit, significant,
+    Block, Cell, Chart, Fact, Point, Report, Scale, Section, Table, Tone, Unit, significant,
 };
 
 use super::BenchReport;
+use super::judge::JudgeInfo;
 use crate::format::{counted, grouped};
+use rounds::{by_round, equal_budgets};
 
 /// Seats that a person is shown; JSON has them all.
 const SHOWN_SEATS: usize = 20;
@@ -83,15 +87,51 @@ fn facts(bench: &BenchReport) -> Vec<Fact> {
             ),
         ));
     }
+    if let Some(judge) = bench.run.as_ref().and_then(|run| run.judge.as_ref()) {
+        facts.push(judge_fact(judge));
+    }
     if let Some(run) = &bench.run {
         facts.push(Fact::new("Models", run.models.join(", ")));
         facts.push(Fact::new("Seed", run.seed.to_string()));
+        if let Some(day) = run
+            .prices_as_of
+            .as_ref()
+            .filter(|_| has(bench, |arm| arm.cost_per_question))
+        {
+            facts.push(Fact::new("Prices", format!("of {day}")));
+        }
     }
     facts.push(Fact::new(
         "Data",
         format!("{}, sha256 {}", source.file, source.sha256),
     ));
     facts
+}
+
+/// The judge with what speaks for and against its grades.
+fn judge_fact(judge: &JudgeInfo) -> Fact {
+    let graded = counted(judge.answers, "answer");
+    let who = format!("{} ({})", judge.model, judge.family);
+    let consistent = judge.consistent.map_or_else(String::new, |share| {
+        let share = Unit::Percent.write(share);
+        format!(", the same verdict in both for {share}")
+    });
+    let checked = judge.agreement.map_or_else(
+        || "not compared with grades of a person".to_owned(),
+        |own| {
+            let [share, low, high] = [own.share, own.interval.low, own.interval.high]
+                .map(|value| Unit::Percent.write(value));
+            let answers = counted(own.answers, "answer");
+            let kappa = own
+                .kappa
+                .map_or_else(String::new, |kappa| format!(", Cohen's κ {kappa:.2}"));
+            format!("agrees with a person on {share} of {answers} (95% {low} to {high}){kappa}")
+        },
+    );
+    Fact::new(
+        "Judge",
+        format!("{who}, {graded} graded in both orders{consistent}; {checked}"),
+    )
 }
 
 fn dash(value: Option<String>) -> Cell {
@@ -112,9 +152,10 @@ fn has(bench: &BenchReport, of: impl Fn(&ArmFigures) -> Option<f64>) -> bool {
     bench.arms.iter().any(|arm| of(arm).is_some())
 }
 
-/// The table of arms, and their accuracy against their cost.
+/// The table of arms, what a right answer costs, and their accuracy against their cost. Two tables, so that each fits 80 columns.
 fn arms(bench: &BenchReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(arms_table(bench))];
+    blocks.extend(price_table(bench).map(Block::Table));
     blocks.extend(front(bench).map(Block::Chart));
     blocks
 }
@@ -151,24 +192,44 @@ fn arms_table(bench: &BenchReport) -> Table {
             Box::new(|arm| Cell::new(format!("{:.1}%", 100.0 * arm.unanswered))),
         ));
     }
+    table_of("Every arm on the same questions", bench, &columns)
+}
+
+/// Tokens, money and seconds per right answer; `None` if nothing of it was recorded.
+fn price_table(bench: &BenchReport) -> Option<Table> {
+    let mut columns: Vec<Column> = Vec::new();
     if has(bench, |arm| arm.tokens_per_question) {
         columns.push((
-            "#tokens/right",
+            "#tokens",
             Box::new(|arm| dash(arm.per_right.tokens.map(significant))),
         ));
     }
     if has(bench, |arm| arm.cost_per_question) {
         columns.push((
-            "#$/right",
+            "#US dollars",
             Box::new(|arm| dash(arm.per_right.cost.map(significant))),
+        ));
+        columns.push((
+            "95%",
+            Box::new(|arm| {
+                let interval = arm.per_right.cost_interval;
+                dash(
+                    interval
+                        .map(|one| format!("{} … {}", significant(one.low), significant(one.high))),
+                )
+            }),
         ));
     }
     if has(bench, |arm| arm.seconds_per_question) {
         columns.push((
-            "#s/right",
+            "#seconds",
             Box::new(|arm| dash(arm.per_right.seconds.map(significant))),
         ));
     }
+    (!columns.is_empty()).then(|| table_of("What a right answer costs", bench, &columns))
+}
+
+fn table_of(caption: &str, bench: &BenchReport, columns: &[Column]) -> Table {
     let names: Vec<&str> = std::iter::once("arm")
         .chain(columns.iter().map(|(name, _)| *name))
         .collect();
@@ -177,7 +238,7 @@ fn arms_table(bench: &BenchReport) -> Table {
         let cells = columns.iter().map(|(_, cell)| cell(arm));
         std::iter::once(name).chain(cells).collect()
     });
-    Table::of("Every arm on the same questions", &names, rows)
+    Table::of(caption, &names, rows)
 }
 
 /// Accuracy against cost, or against tokens if prices are unknown. `None` if neither was recorded.
@@ -234,17 +295,18 @@ fn front(bench: &BenchReport) -> Option<Chart> {
 }
 
 fn comparisons(bench: &BenchReport) -> Vec<Block> {
-    let columns = [
-        "arm",
-        "#difference",
-        "95%",
-        "#only it : only baseline",
-        "#p",
-        "#p (Holm)",
-        "#smallest visible",
-        "",
-    ];
-    let rows = bench.comparisons.iter().map(|one| {
+    let what = format!("Against {}", bench.baseline);
+    comparison_blocks(&bench.comparisons, bench.measure, &what, ["it", "baseline"])
+}
+
+/// Differences with what decides them, and in a second table what they rest on.
+pub(super) fn comparison_blocks(
+    comparisons: &[Comparison],
+    measure: Measure,
+    what: &str,
+    [it, other]: [&str; 2],
+) -> Vec<Block> {
+    let rows = comparisons.iter().map(|one| {
         let (word, tone) = match one.decision {
             Decision::Better => ("better", Tone::Good),
             Decision::Worse => ("worse", Tone::Caution),
@@ -254,23 +316,42 @@ fn comparisons(bench: &BenchReport) -> Vec<Block> {
             Cell::new(one.arm.clone()),
             Cell::new(format!("{:+.4}", one.difference)).toned(tone),
             signed_range(one.interval),
-            dash(discordant(one)),
-            Cell::new(probability(one.p)),
             Cell::new(probability(one.adjusted_p)),
-            dash(one.smallest_difference.map(|one| format!("{one:.3}"))),
             Cell::new(word).toned(tone),
         ]
     });
-    let better = match bench.measure {
+    let better = match measure {
         Measure::Accuracy => "above 0 is better",
         Measure::Brier => "Brier score, below 0 is better",
     };
-    let caption = format!(
-        "Against {}, question by question ({better})",
-        bench.baseline
+    let caption = format!("{what}, question by question ({better})");
+    let columns = ["arm", "#difference", "95%", "#p (Holm)", ""];
+    let decided = Table::of(&caption, &columns, rows);
+    let rows = comparisons.iter().map(|one| {
+        vec![
+            Cell::new(one.arm.clone()),
+            Cell::new(grouped(one.questions as u64)),
+            dash(discordant(one)),
+            Cell::new(probability(one.p)),
+            dash(one.smallest_difference.map(|one| format!("{one:.3}"))),
+        ]
+    });
+    let alone = format!("#{it} : {other}");
+    let columns = ["arm", "#questions", &alone, "#p", "#smallest visible"];
+    let rest = Table::of(
+        "What this rests on: answers that only one of the two had right",
+        &columns,
+        rows,
     );
-    let mut blocks = vec![Block::Table(Table::of(&caption, &columns, rows))];
-    let tests: Vec<Test> = bench.comparisons.iter().map(|one| one.test).collect();
+    vec![
+        Block::Table(decided),
+        Block::Table(rest),
+        Block::note(method(comparisons), Tone::Quiet),
+    ]
+}
+
+fn method(comparisons: &[Comparison]) -> String {
+    let tests: Vec<Test> = comparisons.iter().map(|one| one.test).collect();
     let text = match (
         tests.contains(&Test::McnemarMidP),
         tests.contains(&Test::ClusteredZ),
@@ -281,14 +362,10 @@ fn comparisons(bench: &BenchReport) -> Vec<Block> {
         }
         (false, _) => "the clustered standard error",
     };
-    blocks.push(Block::note(
-        format!(
-            "Intervals: bootstrap over clusters, 2,000 draws. p: {text}; corrected by Holm for {}. The smallest visible difference is found with 80% power.",
-            counted(bench.comparisons.len(), "comparison")
-        ),
-        Tone::Quiet,
-    ));
-    blocks
+    format!(
+        "Intervals: bootstrap over clusters, 2,000 draws. p: {text}; corrected by Holm for {}. The smallest visible difference is found with 80% power.",
+        counted(comparisons.len(), "comparison")
+    )
 }
 
 fn discordant(one: &Comparison) -> Option<String> {
@@ -302,147 +379,6 @@ fn probability(p: f64) -> String {
     } else {
         format!("{p:.4}")
     }
-}
-
-/// The result after every round, and what each round changed.
-fn by_round(bench: &BenchReport) -> Option<Section> {
-    if bench.rounds.is_empty() {
-        return None;
-    }
-    let mut blocks: Vec<Block> = rounds_chart(bench).map(Block::Chart).into_iter().collect();
-    let columns = [
-        "round",
-        "who",
-        "#corrected",
-        "#collapsed",
-        "#wrong another way",
-        "#unchanged",
-    ];
-    let rows = bench.rounds.iter().flat_map(|round| {
-        let row = |who: &str, moves: &Moves| {
-            [
-                round.round.to_string(),
-                who.to_owned(),
-                moves.corrected.to_string(),
-                moves.collapsed.to_string(),
-                moves.still_wrong.to_string(),
-                (moves.kept_right + moves.kept_wrong).to_string(),
-            ]
-            .map(Cell::new)
-            .to_vec()
-        };
-        [row("panel", &round.panel), row("seats", &round.seats)]
-    });
-    let caption = "Corrected: wrong, then right. Collapsed: right, then wrong";
-    blocks.push(Block::Table(Table::of(caption, &columns, rows)));
-    let moved = bench.movements.iter().filter_map(|one| {
-        let efficiency = one.efficiency?;
-        let interval = one.interval.map_or_else(String::new, |interval| {
-            format!(" (95% {:+.2} to {:+.2})", interval.low, interval.high)
-        });
-        let text = format!(
-            "Movement in round {} was worth λ = {efficiency:+.2}{interval}: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.",
-            one.round
-        );
-        Some(Block::note(text, Tone::Plain))
-    });
-    blocks.extend(moved);
-    Some(Section::main("By round", blocks))
-}
-
-fn rounds_chart(bench: &BenchReport) -> Option<Chart> {
-    let name = match bench.measure {
-        Measure::Accuracy => "vote",
-        Measure::Brier => "mean",
-    };
-    let later = format!("{name} after round ");
-    let value = |arm: &ArmFigures| match bench.measure {
-        Measure::Accuracy => Some(arm.accuracy),
-        Measure::Brier => arm.brier,
-    };
-    let in_order = bench
-        .arms
-        .iter()
-        .filter(|arm| arm.arm == name || arm.arm.starts_with(&later));
-    let values: Vec<Option<f64>> = in_order.map(value).collect();
-    let (unit, to) = match bench.measure {
-        Measure::Accuracy => (Unit::Percent, 1.0),
-        Measure::Brier => {
-            let largest = values.iter().flatten().copied().fold(0.0, f64::max);
-            (Unit::Decimals(4), (largest * 1.25).max(0.01))
-        }
-    };
-    (values.len() > 1).then(|| Chart::Lines {
-        title: format!("The panel's {name} by round"),
-        scale: Scale {
-            from: 0.0,
-            to,
-            unit,
-        },
-        rounds: (1..=values.len()).map(|round| round.to_string()).collect(),
-        lines: vec![Line {
-            label: name.to_owned(),
-            role: None,
-            values,
-        }],
-        thresholds: Vec::new(),
-    })
-}
-
-/// The spending of self-consistency against each debate, and the vote of every number of samples.
-fn equal_budgets(bench: &BenchReport) -> Option<Section> {
-    let run = bench.run.as_ref()?;
-    let mut blocks = Vec::new();
-    if !run.budgets.is_empty() {
-        let columns = [
-            "debate",
-            "#calls it costs",
-            "#k",
-            "#spent / debate",
-            "equal budget",
-        ];
-        let rows = run.budgets.iter().map(|line| {
-            let (word, tone) = if line.is_equal {
-                ("yes", Tone::Good)
-            } else {
-                ("no", Tone::Caution)
-            };
-            let most = line.plan.most();
-            let samples = if most == line.plan.samples {
-                most.to_string()
-            } else {
-                format!("{} or {most}", line.plan.samples)
-            };
-            vec![
-                Cell::new(line.debate.clone()),
-                Cell::new(format!("{:.2}", line.plan.ratio)),
-                Cell::new(samples),
-                Cell::new(format!("{:.3}", line.spent)),
-                Cell::new(word).toned(tone),
-            ]
-        });
-        let caption =
-            "Samples of one call at the budget of each debate, measured on the first 20 questions";
-        blocks.push(Block::Table(Table::of(caption, &columns, rows)));
-    }
-    if run.vote_of_k.len() > 1 {
-        blocks.push(Block::Chart(Chart::Lines {
-            title: "The vote of k samples".to_owned(),
-            scale: Scale::PERCENT,
-            rounds: run
-                .vote_of_k
-                .iter()
-                .map(|one| one.samples.to_string())
-                .collect(),
-            lines: vec![Line {
-                label: "accuracy".to_owned(),
-                role: None,
-                values: run.vote_of_k.iter().map(|one| Some(one.accuracy)).collect(),
-            }],
-            thresholds: Vec::new(),
-        }));
-    }
-    (!blocks.is_empty()).then(|| Section::main("Equal budgets", blocks))
 }
 
 fn agreement(bench: &BenchReport) -> Table {

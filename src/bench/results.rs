@@ -1,65 +1,30 @@
 //! From the journals of a bench to its report: answers are extracted and graded, arms built and compared.
 
-use std::collections::{BTreeSet, HashMap};
+mod blind_round;
+mod run_info;
+
+use std::collections::BTreeSet;
 
 use roundtable_core::bench::{
-    Arm, Cell, Decision, EqualBudget, Measure, Moves, Outcome, Question, Record, RoundMoves, Seat,
-    Spent, Ties, Weights, agreement, is_equal, vote_of_samples,
+    Arm, Decision, EqualBudget, Key, Measure, Outcome, Question, Spent, Ties, Weights, agreement,
+    is_equal,
 };
 use roundtable_core::spread::{mean, real};
-use roundtable_core::usage::Usage;
-use roundtable_engine::event::{Entry, FinishedStep};
-use roundtable_engine::protocol::AnyProtocol;
+use roundtable_core::usage::{Money, Usage};
+use roundtable_engine::event::Entry;
 use roundtable_engine::protocols;
 use roundtable_engine::totals::Totals;
 use roundtable_engine::transcript::Transcript;
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use super::comparison::Outcomes;
+use super::judge::{self, Answers};
 use super::plan::{DebateArm, LONG_CALL, MODELS, ONE_CALL, Unit};
 use super::questions::BenchQuestion;
 use super::run::Journals;
 use super::{BenchReport, Evaluation, Source, VERSION, baseline};
 use crate::failure::Failure;
-
-/// The questions on which budgets are measured; the number of samples is fixed after them.
-pub(crate) const MEASURED_QUESTIONS: usize = 20;
-
-/// How a bench was run, so that it can be repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct RunInfo {
-    pub folder: String,
-    pub seed: u64,
-    /// The models that answered, as `provider:model`.
-    pub models: Vec<String>,
-    /// Debates and calls that have not ended: interrupted, failed, or out of budget.
-    pub unfinished: usize,
-    pub budgets: Vec<BudgetLine>,
-    /// The weights of tokens if prices are unknown.
-    pub weights: Weights,
-    /// The accuracy of the vote of k samples, over all ways to draw them.
-    pub vote_of_k: Vec<VoteOfK>,
-}
-
-/// Self-consistency against the debate whose budget it was given.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct BudgetLine {
-    pub arm: String,
-    pub debate: String,
-    #[serde(flatten)]
-    pub plan: EqualBudget,
-    /// The actual spending of the arm, as a share of the debate's.
-    pub spent: f64,
-    /// Within 5%.
-    pub is_equal: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(crate) struct VoteOfK {
-    pub samples: usize,
-    pub accuracy: f64,
-    pub questions: usize,
-}
+use run_info::common_notes;
+pub(crate) use run_info::{BudgetLine, MEASURED_QUESTIONS, RunInfo, VoteOfK};
 
 /// The graded answer of one debate or call.
 struct Graded {
@@ -77,6 +42,10 @@ pub(crate) struct Results<'a> {
     pub journals: &'a Journals,
     /// Whether self-consistency was asked for.
     pub with_samples: bool,
+    pub with_noise: bool,
+    pub seed: u64,
+    /// The judge of open answers.
+    pub judge: Option<&'a str>,
 }
 
 impl Results<'_> {
@@ -99,27 +68,55 @@ impl Results<'_> {
         let busy = Transcript::of("", entries).map_or(0, |transcript| transcript.busy_ms);
         Some(Graded {
             answer: answer.filter(|_| typed.is_some() || !text.is_empty()),
-            spent: spent_of(
-                sum.usage,
-                sum.cost.map(roundtable_core::usage::Money::dollars),
-                busy,
-            ),
-            weighted: weighted(
-                sum.usage,
-                sum.cost.map(roundtable_core::usage::Money::dollars),
-            ),
+            spent: spent_of(sum.usage, sum.cost.map(Money::dollars), busy),
+            weighted: weighted(sum.usage, sum.cost.map(Money::dollars)),
         })
     }
 
-    fn outcome(&self, place: usize, answer: Option<&str>, spent: Spent) -> Outcome {
-        let is_right = answer.is_some_and(|answer| self.questions[place].key.is_right(answer));
-        Outcome {
-            credit: f64::from(u8::from(is_right)),
-            is_answered: answer.is_some(),
-            brier: None,
-            log: None,
-            spent,
+    /// `None` for an open answer that is not graded yet.
+    fn outcome(&self, place: usize, answer: Option<&str>, spent: Spent) -> Option<Outcome> {
+        let mut outcome = self.questions[place].key.outcome(answer, spent);
+        if let Some((answer, judge)) = answer.zip(self.judge) {
+            outcome.credit = judge::credit(self.journals, place, answer, judge)?;
         }
+        Some(outcome)
+    }
+
+    /// The answers that the arms gave, for a judge.
+    pub(crate) fn open_answers(&self, units: &[Unit<'_>]) -> Answers {
+        let noise = self.debates.iter().filter(|_| self.with_noise);
+        let units: Vec<Unit<'_>> = units
+            .iter()
+            .copied()
+            .chain(noise.map(|debate| Unit::Noise(debate)))
+            .collect();
+        let places = 0..self.questions.len();
+        places
+            .flat_map(|place| units.iter().map(move |unit| (place, unit)))
+            .filter_map(|(place, unit)| Some((place, self.graded(place, unit)?.answer?)))
+            .collect()
+    }
+
+    /// Probabilities are scored by their Brier score.
+    fn measure(&self) -> Measure {
+        let first = self.questions.first().map(|question| &question.key);
+        match first {
+            Some(Key::Probability { .. }) => Measure::Brier,
+            _ => Measure::Accuracy,
+        }
+    }
+
+    /// The price of the market, for questions of ForecastBench.
+    fn market(&self) -> Option<Arm> {
+        let free = Spent {
+            tokens: Some(0.0),
+            cost: Some(0.0),
+            seconds: Some(0.0),
+        };
+        self.arm("market price", |place| {
+            let price = self.questions[place].price?.to_string();
+            self.outcome(place, Some(&price), free)
+        })
     }
 
     fn arm(&self, name: &str, of: impl Fn(usize) -> Option<Outcome>) -> Option<Arm> {
@@ -134,7 +131,7 @@ impl Results<'_> {
     fn single(&self, name: &str, unit: &Unit<'_>) -> Option<Arm> {
         self.arm(name, |place| {
             let graded = self.graded(place, unit)?;
-            Some(self.outcome(place, graded.answer.as_deref(), graded.spent))
+            self.outcome(place, graded.answer.as_deref(), graded.spent)
         })
     }
 
@@ -169,24 +166,18 @@ impl Results<'_> {
             let count = plan.samples_for(&question.question.id);
             let answers: Vec<Option<String>> =
                 samples.iter().map(|one| one.answer.clone()).collect();
-            let right = vote_of_samples(count, &answers, |answer| question.key.is_right(answer));
             let debated = self.graded(place, &Unit::Debate(debate));
             let share = real(count) / real(samples.len().max(1));
-            outcomes.push(right.map(|credit| {
-                if let Some(debated) = &debated {
-                    let all: f64 = samples.iter().map(|one| one.weighted).sum();
-                    own += all * share;
-                    reference += debated.weighted;
-                }
-                let spent = Spent::sum(samples.iter().map(|one| one.spent));
-                Outcome {
-                    credit,
-                    is_answered: answers.iter().any(Option::is_some),
-                    brier: None,
-                    log: None,
-                    spent: spent.scaled(share),
-                }
-            }));
+            let spent = Spent::sum(samples.iter().map(|one| one.spent)).scaled(share);
+            let outcome = question.key.together(count, &answers, spent);
+            if outcome.is_some()
+                && let Some(debated) = &debated
+            {
+                let all: f64 = samples.iter().map(|one| one.weighted).sum();
+                own += all * share;
+                reference += debated.weighted;
+            }
+            outcomes.push(outcome);
         }
         let is_equal = is_equal(own, reference);
         let spent = own / reference;
@@ -216,67 +207,10 @@ impl Results<'_> {
             let graded = graded.filter(|graded| !graded.is_empty())?;
             let answers: Vec<Option<String>> =
                 graded.iter().map(|one| one.answer.clone()).collect();
+            let spent = Spent::sum(graded.iter().map(|one| one.spent));
             let key = &self.questions[place].key;
-            let credit = vote_of_samples(answers.len(), &answers, |answer| key.is_right(answer))?;
-            Some(Outcome {
-                credit,
-                is_answered: answers.iter().any(Option::is_some),
-                brier: None,
-                log: None,
-                spent: Spent::sum(graded.iter().map(|one| one.spent)),
-            })
+            key.together(answers.len(), &answers, spent)
         })
-    }
-
-    /// The blind answers of a debate, if it has them: nothing is asked again.
-    fn blind(&self, debate: &DebateArm) -> Option<Record> {
-        let mut seats: Vec<Seat> = Vec::new();
-        let mut rows: Vec<(usize, usize, Option<String>, Spent)> = Vec::new();
-        for (place, question) in self.questions.iter().enumerate() {
-            let Some(entries) = self.journal(place, &Unit::Debate(debate)) else {
-                continue;
-            };
-            for (step, typed) in blind_steps(entries) {
-                let name = &step.call.seat;
-                let seat = seats.iter().position(|seat| seat.name == *name);
-                let seat = seat.unwrap_or_else(|| {
-                    seats.push(Seat {
-                        name: name.clone(),
-                        family: None,
-                    });
-                    seats.len() - 1
-                });
-                let answer = question.key.extract(typed, &step.text);
-                let spent = &step.call.spent;
-                let cost = spent.cost.map(roundtable_core::usage::Money::dollars);
-                let spent = spent_of(spent.usage, cost, spent.latency_ms);
-                rows.push((place, seat, answer, spent));
-            }
-        }
-        if seats.len() < 2 {
-            return None;
-        }
-        // The right answer of every question is 0; others are numbered by question.
-        let questions = self.questions.iter().map(|one| (one.question.clone(), 0));
-        let mut record = Record::new(questions.collect(), seats, 1, false);
-        let mut numbers: HashMap<(usize, String), u32> = HashMap::new();
-        for (place, seat, answer, spent) in rows {
-            let key = &self.questions[place].key;
-            let answer = answer.map(|answer| {
-                if key.is_right(&answer) {
-                    return 0;
-                }
-                let next = u32::try_from(numbers.len() + 1).unwrap_or(u32::MAX);
-                *numbers.entry((place, answer)).or_insert(next)
-            });
-            let cell = Cell {
-                answer,
-                probability: None,
-                spent,
-            };
-            record.set(place, 0, seat, cell);
-        }
-        Some(record)
     }
 
     /// The accuracy of the vote of every number of samples that all questions have.
@@ -295,7 +229,7 @@ impl Results<'_> {
                     .iter()
                     .map(|(place, answers)| {
                         let key = &self.questions[*place].key;
-                        vote_of_samples(k, answers, |answer| key.is_right(answer))
+                        Some(key.together(k, answers, Spent::default())?.credit)
                     })
                     .collect();
                 Some(VoteOfK {
@@ -307,31 +241,6 @@ impl Results<'_> {
             .collect()
     }
 
-    /// Corrections and collapses from the blind round to the result.
-    fn moves(&self, debate: &DebateArm, record: &Record) -> RoundMoves {
-        let blind = record.arms(Ties::First);
-        let blind = blind.iter().find(|arm| arm.name == "vote");
-        let mut panel = Moves::default();
-        for place in 0..self.questions.len() {
-            let before = blind.and_then(|arm| arm.outcomes[place]);
-            let after = self.graded(place, &Unit::Debate(debate));
-            if let Some((before, after)) = before.zip(after) {
-                let is_right = |answer: &str| self.questions[place].key.is_right(answer);
-                let after = after.answer.is_some_and(|answer| is_right(&answer));
-                panel.add(
-                    Some(u32::from(before.credit < 0.5)),
-                    Some(u32::from(!after)),
-                    0,
-                );
-            }
-        }
-        RoundMoves {
-            round: 2,
-            panel,
-            seats: Moves::default(),
-        }
-    }
-
     /// All arms; the first debate's blind round also gives agreement and independence.
     pub(crate) fn report(
         &self,
@@ -341,6 +250,7 @@ impl Results<'_> {
         with_long: bool,
     ) -> Result<BenchReport, Failure> {
         let mut arms: Vec<Arm> = Vec::new();
+        arms.extend(self.market());
         arms.extend(self.single(ONE_CALL, &Unit::Sample(1)));
         if with_long {
             arms.extend(self.single(LONG_CALL, &Unit::Long));
@@ -354,8 +264,12 @@ impl Results<'_> {
                 arms.push(arm);
                 run.budgets.push(line);
             }
-            if let Some(record) = self.blind(debate) {
-                for (from, to) in [("vote", "blind vote"), ("best seat", "best seat")] {
+            if let Some(record) = self.blind(debate).filter(|_| self.judge.is_none()) {
+                for (from, to) in [
+                    ("vote", "blind vote"),
+                    ("mean", "blind mean"),
+                    ("best seat", "best seat"),
+                ] {
                     let found = record.arms(Ties::Shared);
                     let found = found.into_iter().find(|arm| arm.name == from);
                     arms.extend(found.map(|arm| Arm {
@@ -366,6 +280,9 @@ impl Results<'_> {
                 records.push((*debate, record));
             }
             arms.extend(self.single(&debate.name, &Unit::Debate(debate)));
+            if self.with_noise {
+                arms.extend(self.noise(debate));
+            }
         }
         if arms.is_empty() {
             return Err(Failure::other("no debate of the bench has ended yet"));
@@ -377,7 +294,7 @@ impl Results<'_> {
             .map(|one| one.question.clone())
             .collect();
         let baseline = baseline(&arms, wanted)?;
-        let measure = Measure::Accuracy;
+        let measure = self.measure();
         let (rows, comparisons, conclusion) = Evaluation {
             questions: &questions,
             arms: &arms,
@@ -415,14 +332,25 @@ impl Results<'_> {
             agreement: first
                 .map(|(_, record)| agreement(record))
                 .unwrap_or_default(),
-            any_right: first.and_then(|(_, record)| record.any_right()),
+            any_right: first
+                .filter(|_| measure == Measure::Accuracy)
+                .and_then(|(_, record)| record.any_right()),
             independence: first.and_then(|(_, record)| record.independence()),
             seats: first
                 .map(|(_, record)| record.seat_figures())
                 .unwrap_or_default(),
-            notes: notes(&run),
+            notes: self.notes(&run),
             run: Some(run),
+            outcomes: Outcomes::new(&questions, &arms),
         })
+    }
+
+    fn notes(&self, run: &RunInfo) -> Vec<String> {
+        let mut notes = common_notes(run);
+        if self.with_noise {
+            notes.push("A noise control is its debate from the blind round on, in which all blind answers are replaced by those to another question. A debate in which nothing was read is its own control.".to_owned());
+        }
+        notes
     }
 
     /// The models that answered.
@@ -432,48 +360,6 @@ impl Results<'_> {
         let models: BTreeSet<String> = calls.map(|call| call.model.clone()).collect();
         models.into_iter().collect()
     }
-}
-
-fn notes(run: &RunInfo) -> Vec<String> {
-    let mut notes = vec![
-        "Same question text, answer format and extraction for all arms. Answers that could not be parsed count as wrong; their share is listed per arm.".to_owned(),
-        "The blind vote is the first round of the debate itself and costs nothing more; the best seat is chosen on other questions (10 parts).".to_owned(),
-    ];
-    for line in run.budgets.iter().filter(|line| !line.is_equal) {
-        notes.push(format!(
-            "{} spent {:.2} times what {} did: more than 5% apart, so this is not an equal budget.",
-            line.arm, line.spent, line.debate
-        ));
-    }
-    if run.unfinished > 0 {
-        notes.push(format!(
-            "{} of the debates and calls have not ended; questions count for an arm only if it answered them.",
-            run.unfinished
-        ));
-    }
-    notes
-}
-
-/// The blind answers of a debate, each with its typed answer.
-fn blind_steps(entries: &[Entry]) -> Vec<(&FinishedStep, Option<&str>)> {
-    let blind = protocols::of_journal(entries).and_then(AnyProtocol::blind);
-    let Some(blind) = blind else {
-        return Vec::new();
-    };
-    let steps = entries.iter().filter_map(|entry| entry.event.finished());
-    let is_blind = |step: &FinishedStep| step.call.step.rsplit('/').next() == Some(blind.verb);
-    let mut found: Vec<(&FinishedStep, Option<&str>)> = steps
-        .filter(|step| is_blind(step))
-        .map(|step| (&**step, step.reply[blind.field].as_str()))
-        .collect();
-    // In the order of the cast, not of the replies: the first seat wins ties.
-    let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let place = |name: &str| {
-        let mut seats = setup.map(|setup| setup.seats.iter()).into_iter().flatten();
-        seats.position(|seated| seated.seat.name == name)
-    };
-    found.sort_by_key(|(step, _)| place(&step.call.seat));
-    found
 }
 
 fn spent_of(usage: Usage, cost: Option<f64>, ms: u64) -> Spent {

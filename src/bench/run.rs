@@ -2,7 +2,7 @@
 //! its arm: a bench that is run again finds what is finished, resumes what is not, and repeats no finished call.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,8 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
-use roundtable_engine::event::Entry;
+use roundtable_engine::event::{Entry, Setup};
+use roundtable_engine::journal::Keyed;
 use roundtable_engine::totals::Totals;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -38,11 +39,14 @@ pub(crate) struct RunOptions {
     pub jobs: usize,
     pub fallback_local: bool,
     pub allow_secrets: bool,
+    /// Folders of the same bench, run elsewhere: what is finished there is used.
+    pub also: Vec<PathBuf>,
 }
 
 pub(crate) struct Runner<'a> {
     pub app: &'a AppContext,
     pub store: Store,
+    others: Vec<Store>,
     pub options: RunOptions,
     pub progress: ProgressSink,
     pub cancel: CancellationToken,
@@ -50,6 +54,25 @@ pub(crate) struct Runner<'a> {
     spent: Mutex<Money>,
     is_out_of_budget: AtomicBool,
     done: AtomicUsize,
+}
+
+/// A debate or call that is to be run.
+pub(crate) struct Run<'u> {
+    /// Of its question.
+    pub place: usize,
+    pub unit: Unit<'u>,
+    /// The entries that its journal begins with, if it is not empty.
+    pub beginning: Vec<Keyed>,
+}
+
+impl<'u> Run<'u> {
+    pub(crate) fn new(place: usize, unit: Unit<'u>) -> Self {
+        Self {
+            place,
+            unit,
+            beginning: Vec::new(),
+        }
+    }
 }
 
 /// The journals of finished debates, by question and unit.
@@ -66,6 +89,10 @@ impl<'a> Runner<'a> {
         cancel: CancellationToken,
     ) -> Result<Self, Failure> {
         let store = Store::open(folder).await?;
+        let mut others = Vec::new();
+        for folder in &options.also {
+            others.push(Store::open(folder).await?);
+        }
         let mut spent = Money::ZERO;
         for id in store.ids().await? {
             spent = spent + cost_of(&store.entries(id).await?);
@@ -73,6 +100,7 @@ impl<'a> Runner<'a> {
         Ok(Self {
             app,
             store,
+            others,
             options,
             progress,
             cancel,
@@ -90,14 +118,14 @@ impl<'a> Runner<'a> {
     pub(crate) async fn run_all(
         &self,
         questions: &[BenchQuestion],
-        units: &[(usize, Unit<'_>)],
+        runs: &[Run<'_>],
         journals: &mut Journals,
     ) -> Result<(), Failure> {
         self.done.store(0, Ordering::Relaxed);
-        let runs = units.iter().map(|(place, unit)| {
-            let run = self.run_counted(questions, (*place, *unit), units.len());
-            run.boxed()
-        });
+        let count = runs.len();
+        let runs = runs
+            .iter()
+            .map(|run| self.run_counted(questions, run, count).boxed());
         let runs: Vec<BoxFuture<'_, Result<Option<Finished>, Failure>>> = runs.collect();
         let mut runs = stream::iter(runs).buffer_unordered(self.options.jobs);
         while let Some(finished) = runs.next().await {
@@ -110,25 +138,30 @@ impl<'a> Runner<'a> {
     async fn run_counted(
         &self,
         questions: &[BenchQuestion],
-        (place, unit): (usize, Unit<'_>),
+        run: &Run<'_>,
         count: usize,
     ) -> Result<Option<Finished>, Failure> {
-        let entries = self.run(&questions[place], &unit).await?;
+        let entries = self.run(&questions[run.place], run).await?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done == count || done.is_multiple_of(10) {
             (self.progress.say)(&format!("{done} of {count} debates and calls"));
         }
-        Ok(entries.map(|entries| ((place, unit.key()), entries)))
+        Ok(entries.map(|entries| ((run.place, run.unit.key()), entries)))
     }
 
     /// The journal of a debate that has ended; `None` if it was interrupted or not started.
     async fn run(
         &self,
         question: &BenchQuestion,
-        unit: &Unit<'_>,
+        run: &Run<'_>,
     ) -> Result<Option<Vec<Entry>>, Failure> {
-        let id = self.id(question, unit);
+        let id = self.id(question, &run.unit);
         let row = self.store.get(id).await?;
+        if !row.as_ref().is_some_and(has_ended)
+            && let Some(entries) = self.run_elsewhere(id).await?
+        {
+            return Ok(Some(entries));
+        }
         if row.as_ref().is_some_and(has_ended) {
             let entries = self.store.entries(id).await?;
             // A debate that an earlier budget cut short continues with a higher one.
@@ -140,8 +173,8 @@ impl<'a> Runner<'a> {
             return Ok(None);
         }
         let opened = match row {
-            None => self.create(id, question, unit).await,
-            Some(_) => self.reopen(id).await,
+            None => self.create(id, question, run).await,
+            Some(_) => self.reopen(id, run).await,
         };
         let (lease, prepared) = match opened {
             Ok(opened) => opened,
@@ -158,6 +191,23 @@ impl<'a> Runner<'a> {
         self.add_spent(cost_of(&entries).saturating_sub(before));
         let ended = self.store.get(id).await?;
         Ok(ended.as_ref().is_some_and(has_ended).then_some(entries))
+    }
+
+    /// The journal of a debate that has ended in another folder of the bench.
+    async fn run_elsewhere(&self, id: Uuid) -> Result<Option<Vec<Entry>>, Failure> {
+        for store in &self.others {
+            if store.get(id).await?.as_ref().is_some_and(has_ended) {
+                return Ok(Some(store.entries(id).await?));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.store.close().await;
+        for store in &self.others {
+            store.close().await;
+        }
     }
 
     /// Whether the budget of the bench is not used up.
@@ -189,7 +239,7 @@ impl<'a> Runner<'a> {
         budget
     }
 
-    async fn prepare(
+    pub(crate) async fn prepare(
         &self,
         question: &BenchQuestion,
         unit: &Unit<'_>,
@@ -212,21 +262,38 @@ impl<'a> Runner<'a> {
         &self,
         id: Uuid,
         question: &BenchQuestion,
-        unit: &Unit<'_>,
+        run: &Run<'_>,
     ) -> Result<(Lease, PreparedDebate), Failure> {
-        let prepared = self.prepare(question, unit).await?;
+        let setup = run.beginning.first();
+        let prepared = match setup.and_then(|first| first.entry.event.setup()) {
+            Some(setup) => self.prepare_again(setup.clone()).await?,
+            None => self.prepare(question, &run.unit).await?,
+        };
         let lease = self.store.create(id, &prepared.setup, clock::now()).await?;
+        self.begin(&lease, run, &[]).await?;
         Ok((lease, prepared))
     }
 
-    async fn reopen(&self, id: Uuid) -> Result<(Lease, PreparedDebate), Failure> {
+    async fn reopen(&self, id: Uuid, run: &Run<'_>) -> Result<(Lease, PreparedDebate), Failure> {
         let lease = self.store.lease(id).await?;
-        let setup = lease.setup().clone();
-        let policy = ModelPolicy::default();
-        let budget = self.budget();
-        let prepared =
-            setup::prepare_resume(self.app, setup, budget, policy, &self.progress).await?;
+        let prepared = self.prepare_again(lease.setup().clone()).await?;
+        self.begin(&lease, run, &self.store.entries(id).await?)
+            .await?;
         Ok((lease, prepared))
+    }
+
+    async fn prepare_again(&self, setup: Setup) -> Result<PreparedDebate, Failure> {
+        let policy = ModelPolicy::default();
+        setup::prepare_resume(self.app, setup, self.budget(), policy, &self.progress).await
+    }
+
+    /// Writes the beginning, unless the journal has one.
+    async fn begin(&self, lease: &Lease, run: &Run<'_>, known: &[Entry]) -> Result<(), Failure> {
+        if run.beginning.is_empty() || !known.is_empty() {
+            return Ok(());
+        }
+        let written = lease.journal().append(run.beginning.clone()).await;
+        written.map_err(|error| Failure::other(format!("cannot write a debate: {error}")))
     }
 
     /// The expected usage of one question, by the estimate of each unit.

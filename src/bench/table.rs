@@ -1,4 +1,6 @@
-//! The arms of a bench as CSV: one row per arm, with its comparison.
+//! The arms of a bench as CSV: one row per arm, with its comparison; and a comparison of two benches.
+
+use roundtable_core::bench::Comparison;
 
 use super::BenchReport;
 
@@ -37,10 +39,7 @@ pub(crate) fn csv(bench: &BenchReport) -> String {
     let _ = writer.write_record(header);
     for arm in &bench.arms {
         let against = bench.comparisons.iter().find(|one| one.arm == arm.arm);
-        let decision = against.and_then(|one| serde_json::to_value(one.decision).ok());
-        let decision = decision.and_then(|value| value.as_str().map(str::to_owned));
-        let interval = against.and_then(|one| one.interval);
-        let _ = writer.write_record([
+        let figures = [
             arm.arm.clone(),
             arm.questions.to_string(),
             arm.accuracy.to_string(),
@@ -56,15 +55,50 @@ pub(crate) fn csv(bench: &BenchReport) -> String {
             cell(arm.per_right.cost),
             cell(arm.per_right.seconds),
             bench.baseline.clone(),
-            cell(against.map(|one| one.difference)),
-            cell(interval.map(|one| one.low)),
-            cell(interval.map(|one| one.high)),
-            cell(against.map(|one| one.p)),
-            cell(against.map(|one| one.adjusted_p)),
-            cell(against.and_then(|one| one.smallest_difference)),
-            decision.unwrap_or_default(),
-        ]);
+        ];
+        let compared = against.map(compared).unwrap_or_default();
+        let _ = writer.write_record(figures.into_iter().chain(compared));
     }
+    text_of(writer)
+}
+
+/// The last columns of a row.
+fn compared(one: &Comparison) -> [String; 7] {
+    let decision = serde_json::to_value(one.decision).ok();
+    let decision = decision.and_then(|value| value.as_str().map(str::to_owned));
+    [
+        cell(Some(one.difference)),
+        cell(one.interval.map(|one| one.low)),
+        cell(one.interval.map(|one| one.high)),
+        cell(Some(one.p)),
+        cell(Some(one.adjusted_p)),
+        cell(one.smallest_difference),
+        decision.unwrap_or_default(),
+    ]
+}
+
+/// The comparison of two benches: one row per arm.
+pub(crate) fn comparison_csv(comparisons: &[Comparison]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let _ = writer.write_record([
+        "arm",
+        "questions",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "smallest_difference",
+        "decision",
+    ]);
+    for one in comparisons {
+        let name = [one.arm.clone(), one.questions.to_string()];
+        let _ = writer.write_record(name.into_iter().chain(compared(one)));
+    }
+    text_of(writer)
+}
+
+fn text_of(writer: csv::Writer<Vec<u8>>) -> String {
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }

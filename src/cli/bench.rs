@@ -1,14 +1,20 @@
 //! `roundtable bench`: whether debates help, measured (B-01).
 
+mod compare;
+mod inputs;
+mod list;
+mod manifest;
 mod run;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ValueEnum;
+use clap::{Subcommand, ValueEnum};
 use roundtable_core::bench::{Record, Ties};
 use roundtable_core::hex;
 use roundtable_engine::data::read_regular;
+use roundtable_engine::report::Report;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::args::ModelArgs;
@@ -23,17 +29,21 @@ use crate::failure::Failure;
 /// Compare debates with single calls, on questions with answers
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable bench questions.jsonl --arms one,consistency,panel --limit 50 --max-cost 5\n  roundtable bench questions.csv --arms one,long,debate-delphi@quick --format html -o bench.html\n  roundtable bench --records answers.csv.gz --baseline \"best seat\"\n  roundtable bench --records votes.csv --wide --column question=id --column correct=key --where subject=law --best 5\n\nArms: one (one call), long (one long call), consistency (the vote of as many calls as each debate costs), models (the vote of --models), and any debate or preset, such as ask, panel, debate-delphi or panel@quick. Each debate also gives its blind first round and its best seat.\n\nQuestions: CSV or JSON lines with question and answer; optional: options, id, domain, cluster, tolerance. The files of MMLU-Pro, GSM8K, MMLU and TruthfulQA are read as they are. A bench that is run again continues where it stopped.\n\nRecorded answers (CSV or JSON lines, also with gzip): question, agent, correct, and answer or probability; optional: round, tokens, cost, seconds, family, domain, cluster. Without answers, a probability is that of the outcome 1."
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  roundtable bench questions.jsonl --arms one,consistency,panel --limit 50 --max-cost 5\n  roundtable bench questions.csv --arms one,long,debate-delphi@quick --format html -o bench.html\n  roundtable bench --records answers.csv.gz --baseline \"best seat\"\n  roundtable bench --records votes.csv --wide --column question=id --column correct=key --where subject=law --best 5\n  roundtable bench open.csv --arms one,panel --judge anthropic:claude-opus-4-5 --graded graded.csv\n  roundtable bench compare before.json after.json\n\nArms: one (one call), long (one long call), consistency (the vote of as many calls as each debate costs), models (the vote of\n--models), noise (every debate again, with blind answers to another question), and any debate or preset, such as ask, panel, debate-delphi or panel@quick. Each debate also gives its blind first round\nand its best seat.\n\nQuestions: CSV or JSON lines with question and answer; optional: options, id, domain, cluster, tolerance. Open questions have a\nrubric instead of an answer and need --judge. The files of MMLU-Pro,\nGSM8K, MMLU and TruthfulQA are read as they are, and question sets of ForecastBench with --resolutions. A bench that is run again continues where it stopped.\n\nRecorded answers (CSV or JSON lines, also with gzip): question, agent, correct, and answer or probability; optional: round, tokens,\ncost, seconds, family, domain, cluster. Without answers, a probability is that of the outcome 1."
 )]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Questions with answers
     #[arg(required_unless_present = "records", conflicts_with = "records")]
     file: Option<PathBuf>,
-    /// The arms that answer, separated by commas: one, long, consistency, models, and debates or presets as NAME or NAME@DEPTH
+    /// The arms that answer, separated by commas: one, long, consistency, models, noise, and debates or presets as NAME, NAME+CAST or NAME@DEPTH
     #[arg(
         long,
         value_name = "ARMS",
@@ -41,6 +51,15 @@ pub(crate) struct Args {
         default_value = "one,consistency,panel"
     )]
     arms: Vec<String>,
+    /// The outcomes of a question set of ForecastBench: its resolution set
+    #[arg(long, value_name = "FILE", requires = "file")]
+    resolutions: Option<PathBuf>,
+    /// The judge of open questions, as provider:model; no arm may use it or a model of its family
+    #[arg(long, value_name = "MODEL", requires = "file")]
+    judge: Option<String>,
+    /// Answers that a person has graded, to check the judge: question, answer and grade from 0 to 1
+    #[arg(long, value_name = "FILE", requires = "judge")]
+    graded: Option<PathBuf>,
     /// The models of the arm `models`, as provider:model, separated by commas
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     models: Vec<String>,
@@ -64,6 +83,9 @@ pub(crate) struct Args {
     /// Folder of the bench's debates; by default a folder for this file next to the stored debates
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Use what is finished in this folder of the same bench, such as a shard of another machine; can be repeated
+    #[arg(long, value_name = "FOLDER")]
+    also: Vec<PathBuf>,
     /// Print what one question will use, and stop
     #[arg(long)]
     estimate: bool,
@@ -108,6 +130,14 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Compare two benches on the same questions, arm by arm
+    Compare(compare::Args),
+    /// List finished benches, newest first
+    List(list::Args),
+}
+
 /// The heading of the options for recorded answers.
 const RECORDS: &str = "Record options";
 
@@ -150,9 +180,11 @@ pub(crate) fn run_records(args: &Args) -> Option<Result<ExitCode, Failure>> {
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
-    match &args.file {
-        Some(file) => run::questions(app, &args, file).await,
-        None => Err(Failure::usage(
+    match (&args.action, &args.file) {
+        (Some(Action::Compare(args)), _) => compare::run(app, args),
+        (Some(Action::List(args)), _) => list::run(app, args),
+        (None, Some(file)) => run::questions(app, &args, file).await,
+        (None, None) => Err(Failure::usage(
             "name a file of questions, or --records FILE",
         )),
     }
@@ -229,16 +261,37 @@ fn chosen(record: Record, args: &Args) -> Result<Record, Failure> {
 }
 
 fn write(bench: &BenchReport, format: Format, file: Option<&Path>) -> Result<(), Failure> {
-    let report = bench::report(bench);
-    let text = match format {
-        Format::Text if file.is_none() => {
-            summary::print_report(&report);
-            return Ok(());
-        }
-        Format::Text | Format::Md => export::report_markdown(TITLE, &report),
-        Format::Csv => bench::csv(bench),
-        Format::Html => export::report_html(TITLE, &report),
-        Format::Json => output::json_text(bench)?,
+    let document = Document {
+        title: TITLE,
+        report: bench::report(bench),
     };
-    output::write_to(file, &text)
+    document.write(format, file, bench, || bench::csv(bench))
+}
+
+/// A report in any of the forms.
+struct Document {
+    title: &'static str,
+    report: Report,
+}
+
+impl Document {
+    fn write(
+        &self,
+        format: Format,
+        file: Option<&Path>,
+        record: &impl Serialize,
+        csv: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let text = match format {
+            Format::Text if file.is_none() => {
+                summary::print_report(&self.report);
+                return Ok(());
+            }
+            Format::Text | Format::Md => export::report_markdown(self.title, &self.report),
+            Format::Csv => csv(),
+            Format::Html => export::report_html(self.title, &self.report),
+            Format::Json => output::json_text(record)?,
+        };
+        output::write_to(file, &text)
+    }
 }

@@ -28,6 +28,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "ensemble",
             "simulate",
             "bench",
+            "arena",
             "estimates",
         ],
     ),

@@ -1,5 +1,6 @@
 //! The command line, one file per subcommand. Results go to standard output, everything else to standard error.
 
+mod arena;
 mod args;
 mod ask;
 mod assessment_prompt;
@@ -144,6 +145,8 @@ enum Command {
     Simulate(Box<simulate::Args>),
     /// Compare debates with single calls, on questions with answers
     Bench(Box<bench::Args>),
+    /// Compare casts or models on your own questions by blind preference
+    Arena(arena::Args),
     /// Combine the probabilities of several forecasting engines
     Ensemble(ensemble::Args),
     /// Show how many of the last 50 debates used what was estimated
@@ -334,6 +337,7 @@ async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
         Command::Questions(args) => questions::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,
         Command::Bench(args) => Box::pin(bench::run(&app, *args)).await,
+        Command::Arena(args) => Box::pin(arena::run(&app, args)).await,
         Command::Ensemble(args) => ensemble::run(&app, args).await,
         Command::Estimates(args) => estimates::run(&app, args).await,
         Command::Record(args) => record::run(&app, args).await,

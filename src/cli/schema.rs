@@ -15,7 +15,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable schema councils > councils.schema.json")]
 pub(crate) struct Args {
-    /// The protocol: dialectic (ask), councils (judge), forecast, modes (debate) or panel; ranking for judge --rank; bench
+    /// The protocol: dialectic (ask), councils (judge), forecast, modes (debate) or panel; ranking for judge --rank; bench; bench-compare
     name: String,
 }
 
@@ -23,7 +23,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let published = protocols::ALL
         .iter()
         .filter_map(|protocol| Some((protocol.name(), protocol.record_schema()?)));
-    let published = published.chain([("ranking", ranking::schema()), ("bench", bench::schema())]);
+    let published = published.chain([
+        ("ranking", ranking::schema()),
+        ("bench", bench::schema()),
+        ("bench-compare", bench::comparison_schema()),
+    ]);
     let published: Vec<(&str, Value)> = published.collect();
     let found = published.iter().find(|(name, _)| *name == args.name);
     if let Some((_, schema)) = found {

@@ -149,6 +149,8 @@ impl TestServer {
             .replace("{id}", &id.to_string())
             .replace("{number}", "1")
             .replace("{name}", "x")
+            .replace("{arena}", "x")
+            .replace("{bench}", "x")
             .replace("{*step}", "r1/a")
             .replace("{*model}", "roundtable/panel")
             .replace("{share}", &id.to_string())

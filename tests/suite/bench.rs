@@ -9,7 +9,7 @@ use crate::harness::Home;
 
 /// Three seats and two rounds on 40 questions. Seat `good` is right on all but every tenth; the others are right on every second,
 /// together; in round 2 they follow `good`.
-fn answers() -> String {
+pub(crate) fn answers() -> String {
     let mut text =
         String::from("question,agent,family,round,answer,tokens,cost,seconds,correct,domain\n");
     for question in 0..40 {
@@ -165,6 +165,12 @@ fn b01_the_report_has_five_forms() {
         .split_whitespace()
         .next();
     insta::assert_snapshot!("bench_text", text.replace(hash.unwrap(), "[sha256]"));
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.ends_with('.'))
+    {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
     let markdown = run(&["--format", "md"]);
     assert!(markdown.contains("| vote | 40 | 0.5000 |"), "{markdown}");
     let csv = run(&["--format", "csv"]);

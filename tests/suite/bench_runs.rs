@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Home, Server, schema_name};
 
 /// The right answer is A on even items, B on odd ones.
-fn questions(count: usize) -> String {
+pub(crate) fn questions(count: usize) -> String {
     let mut text = String::from("id,question,options,answer\n");
     for item in 0..count {
         let answer = if item % 2 == 0 { "A" } else { "B" };
@@ -18,7 +18,7 @@ fn questions(count: usize) -> String {
     text
 }
 
-fn item(request: &Value) -> usize {
+pub(crate) fn item(request: &Value) -> usize {
     let text = request["messages"].to_string();
     let (_, rest) = text.split_once("fits item ").unwrap();
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -27,7 +27,7 @@ fn item(request: &Value) -> usize {
 
 /// A model that is right on all items but every third. In a panel, `a` and `d` are right, `b` and `c` wrong, and the chair is right;
 /// from item `agreed` on all agree.
-fn reply(request: &Value, agreed: usize) -> Answer {
+pub(crate) fn reply(request: &Value, agreed: usize) -> Answer {
     let item = item(request);
     let (right, wrong) = if item.is_multiple_of(2) {
         ("A", "B")
@@ -67,20 +67,20 @@ const SEATS: [&str; 10] = [
     "chair=lab:e",
 ];
 
-fn command<'a>(arms: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn command<'a>(arms: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["bench", "items.csv", "--arms", arms];
     args.extend(SEATS);
     args.extend(more);
     args
 }
 
-fn arm<'a>(bench: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn arm<'a>(bench: &'a Value, name: &str) -> &'a Value {
     let mut arms = bench["arms"].as_array().unwrap().iter();
     let found = arms.find(|arm| arm["arm"].as_str().unwrap().starts_with(name));
     found.unwrap_or_else(|| panic!("no arm {name}: {bench:#}"))
 }
 
-fn is_near(found: &Value, expected: f64) {
+pub(crate) fn is_near(found: &Value, expected: f64) {
     let found = found.as_f64().unwrap();
     assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
 }
@@ -284,6 +284,37 @@ fn b01_shards_and_limits_choose_questions() {
     let asked = server.count();
     assert_eq!(count(&["--shard", "2/4", "--limit", "2"]), 2);
     assert_eq!(server.count(), asked, "finished calls are used again");
+}
+
+/// B-01: parts of a bench that ran on other machines are merged without a further call.
+#[test]
+fn b01_shards_of_several_machines_are_merged() {
+    let server = Server::start(|request, _| reply(request, usize::MAX));
+    let home = Home::with_model(&server);
+    home.write("items.csv", &questions(10));
+    let run = |more: &[&'static str]| {
+        let fixed = ["bench", "items.csv", "--arms", "one,panel", "--json"];
+        home.run(&[&fixed, &SEATS[..], more].concat())
+    };
+    for (shard, folder) in [("1/2", "left"), ("2/2", "right")] {
+        run(&["--shard", shard, "--folder", folder]).expect(0, &[]);
+    }
+    let calls = server.count();
+    let merged = run(&["--folder", "all", "--also", "left", "--also", "right"]);
+    let merged = merged.expect(0, &[]).json();
+    assert_eq!(server.count(), calls, "nothing is asked again");
+    assert_eq!(merged["source"]["questions"], 10);
+    assert_eq!(merged["run"]["unfinished"], 0);
+    is_near(&arm(&merged, "panel")["accuracy"], 1.0);
+    run(&["--folder", "all", "--also", "none"]).expect(2, &["none is not the folder of a bench"]);
+    let other = run(&["--folder", "b", "--also", "left", "--seed", "5"]);
+    other.expect(
+        2,
+        &[
+            "left holds another bench",
+            "--seed: it began with '1', now it is '5'",
+        ],
+    );
 }
 
 #[test]

@@ -7,10 +7,13 @@
 )]
 
 mod all_protocols;
+mod arena;
 mod ask;
 mod bad_input;
 mod bad_servers;
 mod bench;
+mod bench_compare;
+mod bench_kinds;
 mod bench_runs;
 mod browser;
 mod cli_texts;

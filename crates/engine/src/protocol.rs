@@ -52,8 +52,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const TASK: Task = Task::Answer;
     /// The input that takes the texts of a request, as a list with `kind`, `name` and `text`, if they are what the debate is about.
     const PARTS: Option<&'static str> = None;
-    /// The answers that seats give before they see each other, if the protocol asks for them.
-    const BLIND: Option<BlindAnswers> = None;
     const SUBJECT: Subject = Subject::Question;
 
     /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
@@ -75,6 +73,11 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Self::Rules>, Vec<Fault>>;
+
+    /// The answers that seats give before they see each other, if the protocol asks for them.
+    fn blind(_: &Self::Rules) -> Option<BlindAnswers> {
+        None
+    }
 
     /// The calls that a debate by these rules will make.
     fn outline(rules: &Self::Rules, setup: &Setup) -> Outline;
@@ -137,6 +140,10 @@ pub trait Protocol: Send + Sync + Sized + 'static {
 pub struct BlindAnswers {
     pub verb: &'static str,
     pub field: &'static str,
+    /// The round of the steps.
+    pub round: u32,
+    /// Whether the seats read these answers later in the debate.
+    pub are_read: bool,
 }
 
 /// The subject of such a debate.
@@ -368,7 +375,8 @@ pub trait AnyProtocol: Send + Sync {
     fn needs(&self) -> Needs;
     fn task(&self) -> Task;
     fn parts(&self) -> Option<&'static str>;
-    fn blind(&self) -> Option<BlindAnswers>;
+    /// `None` if there are none, or if the rules cannot be read.
+    fn blind(&self, setup: &Setup) -> Option<BlindAnswers>;
     fn subject(&self) -> Subject;
     fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
     fn domain(&self, input: &Value) -> Option<Domain>;
@@ -412,8 +420,8 @@ impl<P: Protocol> AnyProtocol for P {
         P::PHASE_NAMES_EVENTS
     }
 
-    fn blind(&self) -> Option<BlindAnswers> {
-        P::BLIND
+    fn blind(&self, setup: &Setup) -> Option<BlindAnswers> {
+        P::blind(&P::Rules::deserialize(&setup.rules).ok()?)
     }
 
     fn needs(&self) -> Needs {

@@ -1,38 +1,29 @@
 //! A bench on a file of questions: runs what is missing, shows progress, and reports.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use roundtable_core::bench::Weights;
-use serde::{Deserialize, Serialize};
+use roundtable_engine::event::Seated;
 use tokio_util::sync::CancellationToken;
 
 use super::Args;
+use super::inputs::{check_judge, load, part};
+use super::manifest::{Manifest, check_other, claim, folder};
 use crate::app_context::AppContext;
+use crate::bench::blind;
+use crate::bench::judge::{self, Answers, HandGraded, JudgeInfo};
 use crate::bench::plan::{self, DebateArm, Unit, Wanted};
-use crate::bench::questions::{self, BenchQuestion};
+use crate::bench::questions::BenchQuestion;
 use crate::bench::results::{MEASURED_QUESTIONS, Results, RunInfo};
-use crate::bench::run::{Journals, RunOptions, Runner};
+use crate::bench::run::{Journals, Run, RunOptions, Runner};
+use crate::bench::stored;
 use crate::cli::args::{OutputMode, parse_dollars};
 use crate::cli::output;
 use crate::cli::run::interruption;
 use crate::failure::{Code, Failure};
-use crate::store::Address;
-
-/// The file in the bench's folder that says what it belongs to.
-const MANIFEST: &str = "bench.json";
-
-/// The settings that must stay the same when a bench is continued.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Manifest {
-    file: String,
-    sha256: String,
-    program: String,
-    seed: u64,
-    model: Option<String>,
-    seats: Vec<String>,
-}
+use crate::models;
 
 pub(super) async fn questions(
     app: &AppContext,
@@ -40,9 +31,7 @@ pub(super) async fn questions(
     file: &Path,
 ) -> Result<ExitCode, Failure> {
     let name = file.display().to_string();
-    let (text, sha256) = super::read(file)?;
-    let all = questions::parse(&text)
-        .map_err(|failure| Failure::usage(format!("{name}: {}", failure.message())))?;
+    let (all, sha256) = load(args, file)?;
     let chosen = part(all, args)?;
     let models = args.seats_and_models.models()?;
     let wanted = plan::wanted(&app.data, &args.arms, &args.models)?;
@@ -58,8 +47,12 @@ pub(super) async fn questions(
             .map(|(seat, model)| format!("{seat}={model}"))
             .collect(),
     };
+    let graded = check_judge(args, &chosen, &wanted)?;
     let folder = folder(app, args, file, &sha256)?;
     claim(&folder, &manifest)?;
+    for other in &args.also {
+        check_other(other, &manifest)?;
+    }
     let cancel = CancellationToken::new();
     let max_cost = args.max_cost.as_deref().map(parse_dollars).transpose()?;
     let mode = OutputMode {
@@ -74,6 +67,7 @@ pub(super) async fn questions(
         jobs: usize::from(args.jobs),
         fallback_local: args.seats_and_models.fallback_local,
         allow_secrets: args.allow_secrets,
+        also: args.also.clone(),
     };
     let progress = mode.progress_sink();
     let runner = Runner::open(app, &folder, options, progress, cancel.clone()).await?;
@@ -82,10 +76,11 @@ pub(super) async fn questions(
         questions: &chosen,
         wanted: &wanted,
         runner: &runner,
+        graded: &graded,
     };
     if args.estimate {
         let estimated = bench.estimate().await;
-        runner.store.close().await;
+        runner.close().await;
         return estimated.map(|()| ExitCode::SUCCESS);
     }
     let run = bench.run();
@@ -99,7 +94,7 @@ pub(super) async fn questions(
         }
     };
     let is_out_of_budget = runner.is_out_of_budget();
-    runner.store.close().await;
+    runner.close().await;
     let journals = journals?;
     if cancel.is_cancelled() {
         output::note("Saved. Run the same command again to continue.");
@@ -107,6 +102,7 @@ pub(super) async fn questions(
     }
     let report = bench.report(&journals, &folder, (&name, sha256))?;
     let unfinished = report.run.as_ref().map_or(0, |run| run.unfinished);
+    stored::save(&folder, &output::json_text(&report)?)?;
     args.write(&report)?;
     if is_out_of_budget {
         output::note(
@@ -121,113 +117,12 @@ pub(super) async fn questions(
     })
 }
 
-/// The questions of `--shard` and `--limit`, in this order.
-fn part(all: Vec<BenchQuestion>, args: &Args) -> Result<Vec<BenchQuestion>, Failure> {
-    let mut chosen = match &args.shard {
-        None => all,
-        Some(text) => {
-            let invalid = || {
-                Failure::usage(format!(
-                    "invalid --shard '{text}': expected PART/PARTS, such as 2/8"
-                ))
-            };
-            let (part, parts) = text.split_once('/').ok_or_else(invalid)?;
-            let part: usize = part.parse().map_err(|_| invalid())?;
-            let parts: usize = parts.parse().map_err(|_| invalid())?;
-            if part == 0 || part > parts {
-                return Err(invalid());
-            }
-            let questions = all.into_iter().enumerate();
-            questions
-                .filter(|(place, _)| place % parts == part - 1)
-                .map(|(_, question)| question)
-                .collect()
-        }
-    };
-    if let Some(limit) = args.limit {
-        chosen.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    }
-    if chosen.is_empty() {
-        return Err(Failure::usage("no question is left by --shard"));
-    }
-    Ok(chosen)
-}
-
-/// The folder of the bench's debates: they are kept apart from all others, so no listing shows them.
-fn folder(app: &AppContext, args: &Args, file: &Path, sha256: &str) -> Result<PathBuf, Failure> {
-    if let Some(folder) = &args.folder {
-        return Ok(folder.clone());
-    }
-    match app.address()? {
-        Address::Folder(folder) => {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-            let name = format!("{stem}-{}", sha256.get(..8).unwrap_or(sha256));
-            Ok(folder.join("benches").join(name))
-        }
-        Address::Server(_) => Err(Failure::usage(
-            "the debates of a bench are kept in a folder: name one with --folder",
-        )),
-    }
-}
-
-/// Writes the manifest of a new bench, or checks that the folder belongs to this one.
-fn claim(folder: &Path, manifest: &Manifest) -> Result<(), Failure> {
-    let path = folder.join(MANIFEST);
-    let cannot = |what: &str, error: &dyn std::fmt::Display| {
-        Failure::other(format!("cannot {what} {}: {error}", path.display()))
-    };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let known: Manifest = serde_json::from_str(&text).map_err(|error| {
-                Failure::usage(format!("{} is damaged: {error}", path.display()))
-            })?;
-            differences(&known, manifest, folder)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(folder).map_err(|error| cannot("create", &error))?;
-            std::fs::write(&path, output::json_text(manifest)?)
-                .map_err(|error| cannot("write", &error))
-        }
-        Err(error) => Err(cannot("read", &error)),
-    }
-}
-
-fn differences(known: &Manifest, now: &Manifest, folder: &Path) -> Result<(), Failure> {
-    let models = |manifest: &Manifest| {
-        let all = manifest.model.iter().chain(&manifest.seats);
-        all.cloned().collect::<Vec<_>>().join(", ")
-    };
-    let mut faults = Vec::new();
-    let mut differs = |what: &str, before: &str, after: &str| {
-        if before != after {
-            faults.push(format!(
-                "{what}: it began with '{before}', now it is '{after}'"
-            ));
-        }
-    };
-    differs(
-        "the content of the file (sha256)",
-        &known.sha256,
-        &now.sha256,
-    );
-    differs("the version of the program", &known.program, &now.program);
-    differs("--seed", &known.seed.to_string(), &now.seed.to_string());
-    differs("the models", &models(known), &models(now));
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "{} holds another bench, so it cannot be continued with these settings:\n  {}\nUse another --folder",
-        folder.display(),
-        faults.join("\n  ")
-    )))
-}
-
 struct Bench<'a> {
     args: &'a Args,
     questions: &'a [BenchQuestion],
     wanted: &'a [Wanted],
     runner: &'a Runner<'a>,
+    graded: &'a [HandGraded],
 }
 
 impl Bench<'_> {
@@ -247,6 +142,27 @@ impl Bench<'_> {
         self.wants(|arm| matches!(arm, Wanted::Consistency))
     }
 
+    fn with_noise(&self) -> bool {
+        self.wants(|arm| matches!(arm, Wanted::Noise))
+    }
+
+    /// Refuses noise controls of debates whose seats read no blind answers, before anything is asked.
+    async fn check_noise(&self) -> Result<(), Failure> {
+        let Some(question) = self.questions.first().filter(|_| self.with_noise()) else {
+            return Ok(());
+        };
+        for debate in self.debates() {
+            let prepared = self.runner.prepare(question, &Unit::Debate(debate)).await?;
+            if !blind::form(&prepared.setup).is_some_and(|form| form.are_read) {
+                return Err(Failure::usage(format!(
+                    "the arm 'noise' needs debates whose seats first answer blind and then read each other, such as panel or debate-delphi; '{}' does not",
+                    debate.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn with_long(&self) -> bool {
         self.wants(|arm| matches!(arm, Wanted::Long))
     }
@@ -263,7 +179,7 @@ impl Bench<'_> {
                     units.extend(models.into_iter().map(|model| Unit::Model(model)));
                 }
                 Wanted::Debate(arm) => units.push(Unit::Debate(arm)),
-                Wanted::Consistency => {}
+                Wanted::Consistency | Wanted::Noise => {}
             }
         }
         if self.with_samples() && !self.wants(|arm| matches!(arm, Wanted::One)) {
@@ -279,11 +195,16 @@ impl Bench<'_> {
             models: &self.args.models,
             journals,
             with_samples: self.with_samples(),
+            with_noise: self.with_noise(),
+            seed: self.args.seed,
+            judge: self.args.judge.as_deref(),
         }
     }
 
     /// The first questions, then, when it is known how many calls a debate costs, everything else.
     async fn run(&self) -> Result<Journals, Failure> {
+        self.check_noise().await?;
+        self.check_family().await?;
         let mut journals = Journals::new();
         let units = self.units();
         self.say(&format!(
@@ -297,10 +218,10 @@ impl Bench<'_> {
             }
         ));
         let first = self.questions.len().min(MEASURED_QUESTIONS);
-        let of = |from: usize, to: usize| -> Vec<(usize, Unit<'_>)> {
+        let of = |from: usize, to: usize| -> Vec<Run<'_>> {
             let places = from..to;
             places
-                .flat_map(|place| units.iter().map(move |unit| (place, *unit)))
+                .flat_map(|place| units.iter().map(move |unit| Run::new(place, *unit)))
                 .collect()
         };
         self.runner
@@ -314,11 +235,23 @@ impl Bench<'_> {
         self.runner
             .run_all(self.questions, &rest, &mut journals)
             .await?;
+        let noise = self.noise_runs(&debates, &journals);
+        self.runner
+            .run_all(self.questions, &noise, &mut journals)
+            .await?;
+        if let Some(judge) = &self.args.judge {
+            let answers = self.open_answers(&journals);
+            let gradings = judge::runs(&answers, judge);
+            self.say(&format!("{} gradings", gradings.len()));
+            self.runner
+                .run_all(self.questions, &gradings, &mut journals)
+                .await?;
+        }
         Ok(journals)
     }
 
     /// Further samples: as many for every question as the most expensive debate costs.
-    fn samples(&self, debates: &[&DebateArm], journals: &Journals) -> Vec<(usize, Unit<'static>)> {
+    fn samples(&self, debates: &[&DebateArm], journals: &Journals) -> Vec<Run<'static>> {
         let results = self.results(debates, journals);
         let plans = debates.iter().filter_map(|debate| results.plan(debate));
         let most = plans.map(|plan| plan.most()).max().unwrap_or(1);
@@ -327,8 +260,69 @@ impl Bench<'_> {
         ));
         let places = 0..self.questions.len();
         places
-            .flat_map(|place| (2..=most).map(move |number| (place, Unit::Sample(number))))
+            .flat_map(|place| (2..=most).map(move |number| Run::new(place, Unit::Sample(number))))
             .collect()
+    }
+
+    /// The answers of all arms and of the part that a person has graded.
+    fn open_answers(&self, journals: &Journals) -> Answers {
+        let debates = self.debates();
+        let mut answers = self.results(&debates, journals).open_answers(&self.units());
+        let graded = self.graded.iter();
+        answers.extend(graded.map(|one| (one.place, one.answer.clone())));
+        answers
+    }
+
+    /// Refuses a judge that is one of the arms, or of a family that answers: it would grade its own kind.
+    async fn check_family(&self) -> Result<(), Failure> {
+        let Some((judge, question)) = self.args.judge.as_deref().zip(self.questions.first()) else {
+            return Ok(());
+        };
+        let own = self.judge_seat(judge, question).await?;
+        for unit in self.units() {
+            let prepared = self.runner.prepare(question, &unit).await?;
+            for seated in &prepared.setup.seats {
+                if seated.model == own.model {
+                    return Err(Failure::usage(format!(
+                        "the judge {} is one of the arms: it answers in {}. Name a model of another family with --judge",
+                        own.model,
+                        unit.key()
+                    )));
+                }
+                if seated.family.is_some() && seated.family == own.family {
+                    return Err(Failure::usage(format!(
+                        "the judge {} is of the same family as {}, which answers in {}. Name a model of another family with --judge",
+                        own.model,
+                        seated.model,
+                        unit.key()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn judge_seat(&self, judge: &str, question: &BenchQuestion) -> Result<Seated, Failure> {
+        let unit = Unit::Grade {
+            answer: "",
+            judge,
+            answer_first: false,
+        };
+        let prepared = self.runner.prepare(question, &unit).await?;
+        let mut seats = prepared.setup.seats.into_iter();
+        seats
+            .next()
+            .ok_or_else(|| Failure::other("the judge has no seat"))
+    }
+
+    /// The noise controls of all debates that have ended.
+    fn noise_runs<'d>(&self, debates: &[&'d DebateArm], journals: &Journals) -> Vec<Run<'d>> {
+        if !self.with_noise() {
+            return Vec::new();
+        }
+        let results = self.results(debates, journals);
+        let runs = debates.iter().flat_map(|debate| results.noise_runs(debate));
+        runs.collect()
     }
 
     fn say(&self, text: &str) {
@@ -348,6 +342,25 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// The debates, calls and gradings that have not ended.
+    fn unfinished(&self, journals: &Journals, answers: &Answers) -> usize {
+        let units = self.units();
+        let places = 0..self.questions.len();
+        let noise = self.noise_runs(&self.debates(), journals);
+        let judge = self.args.judge.as_deref().unwrap_or_default();
+        let gradings = judge::runs(answers, judge);
+        places
+            .flat_map(|place| units.iter().map(move |unit| (place, unit.key())))
+            .chain(
+                noise
+                    .iter()
+                    .chain(&gradings)
+                    .map(|run| (run.place, run.unit.key())),
+            )
+            .filter(|key| !journals.contains_key(key))
+            .count()
+    }
+
     fn report(
         &self,
         journals: &Journals,
@@ -356,20 +369,26 @@ impl Bench<'_> {
     ) -> Result<crate::bench::BenchReport, Failure> {
         let debates = self.debates();
         let results = self.results(&debates, journals);
-        let asked = self.questions.len() * self.units().len();
-        let units = self.units();
-        let ended = (0..self.questions.len())
-            .flat_map(|place| units.iter().map(move |unit| (place, unit.key())))
-            .filter(|key| journals.contains_key(key))
-            .count();
+        let judge = self.args.judge.as_deref();
+        let answers = match judge {
+            Some(_) => self.open_answers(journals),
+            None => Answers::new(),
+        };
+        let judge = judge.map(|judge| {
+            let name = self.runner.app.config.model_name(judge);
+            let family = name.map_or_else(|_| judge.to_owned(), |name| models::family(&name));
+            JudgeInfo::new((judge, &family), &answers, self.graded, journals)
+        });
         let run = RunInfo {
             folder: folder.display().to_string(),
             seed: self.args.seed,
             models: results.served(),
-            unfinished: asked - ended,
+            unfinished: self.unfinished(journals, &answers),
+            prices_as_of: self.runner.app.models.prices_as_of().map(str::to_owned),
             budgets: Vec::new(),
             weights: Weights::default(),
             vote_of_k: Vec::new(),
+            judge,
         };
         let baseline = self.args.baseline.as_deref();
         results.report(source, run, baseline, self.with_long())

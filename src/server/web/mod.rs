@@ -3,8 +3,10 @@
 //! A page is a pure function of its view, and a view is derived from the journal or a listing. Handlers load the data, build
 //! the view and render it. Nothing here depends on a protocol: pages show transcripts and reports.
 
+mod arenas;
 pub(crate) mod assets;
 mod audit;
+mod benches;
 mod calibration;
 mod debate;
 mod debates;

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::error_page::ErrorView;
 use super::handlers::{
-    audit, debate, debates, follow_up, history, home, models, outcome, shares, tokens,
+    arenas, audit, benches, debate, debates, follow_up, history, home, models, outcome, shares,
+    tokens,
 };
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
@@ -77,6 +78,12 @@ pub(crate) fn routes() -> Routes {
             outcome::assess,
         )
         .get("/shared/{secret}", PUBLIC, shares::show)
+        .get("/arenas", read(All), arenas::list)
+        .get("/arenas/{arena}", read(All), arenas::show)
+        .post("/arenas/{arena}/votes", run(All), arenas::vote)
+        .get("/benches", read(All), benches::list)
+        .get("/benches/{bench}", read(All), benches::show)
+        .get("/benches/{bench}/result.json", read(All), benches::result)
         .get("/models", read(Nothing), models::show)
         .post(
             "/models/test",

@@ -1,7 +1,7 @@
 //! How united a panel was, what that says about its answer, and what further rounds changed.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::record::{Record, leaders};
 use crate::spread::real;
@@ -12,7 +12,7 @@ use crate::value::{Movement, Unity};
 const MAX_COUNTED: usize = 9;
 
 /// The questions on which this number of seats gave the leading answer.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgreementRow {
     /// `3 of 5`, or `up to 60%`.
     pub agreement: String,
@@ -92,7 +92,7 @@ fn whole(value: f64) -> usize {
 }
 
 /// Changes from one round to the next.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moves {
     pub kept_right: usize,
     pub kept_wrong: usize,
@@ -119,7 +119,7 @@ impl Moves {
 }
 
 /// The effect of one round on the panel's leading answer and on its seats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundMoves {
     /// The round after which the answers were compared with those before it; from 2.
     pub round: usize,
@@ -175,7 +175,7 @@ fn led(record: &Record, question: usize, round: usize) -> Option<u32> {
 }
 
 /// The worth of movement: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Movements {
     pub round: usize,
     /// Gain in the Brier score divided by the squared movement. `None` if nothing moved.

@@ -1,4 +1,6 @@
+use super::super::{Decision, Test, compare, compare_pairs, conclusion};
 use super::*;
+use crate::statistics::smallest_difference;
 
 fn questions(count: usize) -> Vec<Question> {
     (0..count)
@@ -58,7 +60,7 @@ fn b01_arms_are_compared_with_one_baseline() {
         one.smallest_difference.unwrap(),
         smallest_difference(100, 0.15),
     );
-    let text = conclusion(&found, "vote", Measure::Accuracy);
+    let text = conclusion(&found, "than vote", Measure::Accuracy);
     assert_eq!(text, "debate is better than vote by 9.0 points.");
     assert_eq!(compare(&questions, &pair(), "none", Measure::Accuracy), []);
 }
@@ -79,16 +81,29 @@ fn b01_many_comparisons_decide_less() {
     is_near(found[0].adjusted_p, 3.0 * found[0].p);
     is_near(found[0].p, 0.021_271);
     assert!(found.iter().all(|one| one.decision == Decision::NotDecided));
-    let text = conclusion(&found, "vote", Measure::Accuracy);
+    let text = conclusion(&found, "than vote", Measure::Accuracy);
     assert!(
-        text.starts_with("Not decided: no arm differs from vote by more than chance; differences below 10.9 points"),
+        text.starts_with("Not decided: no arm is better or worse than vote beyond chance; differences below 10.9 points"),
         "{text}"
     );
-    let nothing = conclusion(&[], "vote", Measure::Accuracy);
-    assert_eq!(
-        nothing,
-        "Not decided: there is nothing to compare with vote."
-    );
+    let nothing = conclusion(&[], "than vote", Measure::Accuracy);
+    assert_eq!(nothing, "Not decided: there is nothing to compare.");
+}
+
+#[test]
+fn b01_an_arm_is_compared_with_itself_in_another_bench() {
+    let [before, after] = pair();
+    let pairs = [
+        (before.clone(), after.clone()),
+        (after.clone(), after.clone()),
+    ];
+    let found = compare_pairs(&questions(100), &pairs, Measure::Accuracy);
+    is_near(found[0].difference, 0.09);
+    // Two comparisons: twice the probability of the smaller one.
+    is_near(found[0].adjusted_p, 2.0 * 0.021_271);
+    assert_eq!(found[0].decision, Decision::Better);
+    is_near(found[1].difference, 0.0);
+    assert_eq!(found[1].decision, Decision::NotDecided);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Self-consistency at the budget of a debate: the number of samples for a question, and the value of their vote.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::random::SplitMix64;
 use crate::spread::real;
@@ -11,7 +11,7 @@ use crate::statistics::vote_of;
 const MAX_DIFFERENCE: f64 = 0.05;
 
 /// The weights of tokens if prices are unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Weights {
     pub input: f64,
     pub output: f64,
@@ -38,7 +38,7 @@ impl Weights {
 }
 
 /// The number of samples that costs as much as a debate: a fraction of the questions gets one more than the others.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EqualBudget {
     /// The debate's budget divided by that of one call.
     pub ratio: f64,

@@ -4,6 +4,10 @@
 //! marked, otherwise the last one; for a text what is marked as the answer. Everything without an answer counts as wrong, and is
 //! counted.
 
+use super::arms::{Outcome, Spent};
+use super::equal_budget::vote_of_samples;
+use super::record::forecast;
+use crate::spread::mean;
 use crate::wording::words;
 
 /// The relative tolerance of numbers.
@@ -20,6 +24,13 @@ pub enum Key {
     Number { right: f64, tolerance: f64 },
     /// Any of these texts, in their normal form.
     Text(Vec<String>),
+    /// The answer is the probability of yes; the outcome is known.
+    Probability { happened: bool },
+    /// A judge grades the answer by these requirements, and by an answer that meets them.
+    Rubric {
+        rubric: String,
+        reference: Option<String>,
+    },
 }
 
 impl Key {
@@ -40,7 +51,53 @@ impl Key {
                 .and_then(canonical)
                 .or_else(|| marked(&plain).and_then(canonical))
                 .or_else(|| canonical(text)),
+            Self::Probability { .. } => typed
+                .and_then(probability)
+                .or_else(|| marked(&plain).and_then(probability))
+                .or_else(|| plain.lines().rev().find_map(probability))
+                .map(|value| value.to_string()),
+            Self::Rubric { .. } => {
+                let whole = text.trim();
+                (!whole.is_empty()).then(|| whole.to_owned())
+            }
         }
+    }
+
+    /// What an extracted answer scores.
+    pub fn outcome(&self, answer: Option<&str>, spent: Spent) -> Outcome {
+        if let Self::Probability { happened } = self {
+            let probability = answer.and_then(|answer| answer.parse().ok());
+            return forecast(probability, u32::from(*happened), spent);
+        }
+        Outcome {
+            credit: f64::from(u8::from(answer.is_some_and(|answer| self.is_right(answer)))),
+            is_answered: answer.is_some(),
+            brier: None,
+            log: None,
+            spent,
+        }
+    }
+
+    /// What several answers score together: the vote of `k` of them over all ways to draw them, the mean of the first `k`
+    /// probabilities. `None` if there are fewer than `k`.
+    pub fn together(&self, k: usize, answers: &[Option<String>], spent: Spent) -> Option<Outcome> {
+        if let Self::Probability { .. } = self {
+            let first = answers.get(..k).filter(|first| !first.is_empty())?;
+            let known = first
+                .iter()
+                .flatten()
+                .filter_map(|answer| answer.parse().ok());
+            let centre = mean(&known.collect::<Vec<f64>>());
+            return Some(self.outcome(centre.map(|p| p.to_string()).as_deref(), spent));
+        }
+        let credit = vote_of_samples(k, answers, |answer| self.is_right(answer))?;
+        Some(Outcome {
+            credit,
+            is_answered: answers.iter().any(Option::is_some),
+            brier: None,
+            log: None,
+            spent,
+        })
     }
 
     /// Whether an extracted answer is right.
@@ -53,8 +110,27 @@ impl Key {
             Self::Text(all) => all
                 .iter()
                 .any(|one| canonical(one).as_deref() == Some(answer)),
+            Self::Probability { happened } => answer
+                .parse::<f64>()
+                .is_ok_and(|p| if *happened { p > 0.5 } else { p < 0.5 }),
+            Self::Rubric { .. } => false,
         }
     }
+}
+
+/// The probability of yes in a short text: `62%`, `0.62`, `Yes: 62%`, `No: 38%`.
+fn probability(text: &str) -> Option<f64> {
+    let found = text
+        .split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '%')))
+        .filter_map(|part| {
+            let part = part.trim_matches(['.', ',']);
+            let value = number(part)?;
+            let is_share = part.contains('%') || value > 1.0;
+            Some(if is_share { value / 100.0 } else { value })
+        })
+        .find(|value| (0.0..=1.0).contains(value))?;
+    let is_of_no = words(text).next().as_deref() == Some("no");
+    Some(if is_of_no { 1.0 - found } else { found })
 }
 
 /// The letter of an option: A for the first.

@@ -112,3 +112,33 @@ fn b01_a_text_is_compared_without_case_articles_and_punctuation() {
     assert!(!key.is_right("louvre"));
     assert_eq!(key.extract(None, " "), None);
 }
+
+#[test]
+fn b01_a_probability_is_found_and_scored() {
+    let key = Key::Probability { happened: true };
+    for (typed, text, expected) in [
+        (Some("0.62"), "", Some("0.62")),
+        (Some("62%"), "", Some("0.62")),
+        (Some("Yes: 62%"), "", Some("0.62")),
+        (Some("No: 25%"), "", Some("0.75")),
+        (Some("unclear"), "In 2026 …\n\nAnswer: 0.3", Some("0.3")),
+        (None, "I would say 40%.\nThat is all.", Some("0.4")),
+        (None, "**Answer:** 1", Some("1")),
+        (None, "It cannot be known.", None),
+    ] {
+        assert_eq!(
+            key.extract(typed, text).as_deref(),
+            expected,
+            "{typed:?} {text}"
+        );
+    }
+    let scored = key.outcome(Some("0.62"), Spent::default());
+    assert!((scored.brier.unwrap() - 0.1444).abs() < 1e-9);
+    assert!((scored.credit - 1.0).abs() < 1e-9);
+    assert!(!key.outcome(None, Spent::default()).is_answered);
+    // The mean of the first two.
+    let three = ["0.2", "0.6", "1"].map(|p| Some(p.to_owned()));
+    let mean = key.together(2, &three, Spent::default()).unwrap();
+    assert!((mean.brier.unwrap() - 0.36).abs() < 1e-9);
+    assert_eq!(key.together(4, &three, Spent::default()), None);
+}

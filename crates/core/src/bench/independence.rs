@@ -1,7 +1,7 @@
 //! How many independent seats a panel is worth (B-08): from how the errors of its seats go together.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::spread::{mean, real};
 use crate::statistics::{Interval, Z};
@@ -47,7 +47,7 @@ pub fn effective_seats(seats: f64, correlation: f64) -> f64 {
     seats / (1.0 + (seats - 1.0) * correlation)
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Independence {
     /// The mean number of seats that answered a question.
     pub seats: f64,

@@ -4,17 +4,20 @@
 
 mod agreement;
 mod arms;
+mod comparison;
 mod equal_budget;
 mod grading;
 mod independence;
+mod judging;
+mod preference;
 mod record;
 
 pub use agreement::{AgreementRow, Movements, Moves, RoundMoves, agreement, movements, moves};
-pub use arms::{
-    Arm, ArmFigures, Comparison, Decision, Measure, Outcome, PerRight, Question, Spent, Test,
-    compare, conclusion, figures,
-};
+pub use arms::{Arm, ArmFigures, Measure, Outcome, PerRight, Question, Spent, figures};
+pub use comparison::{Comparison, Decision, Test, compare, compare_pairs, conclusion};
 pub use equal_budget::{EqualBudget, Weights, is_equal, vote_of_samples};
 pub use grading::{Key, TOLERANCE, canonical, letter, number};
 pub use independence::{Independence, Shrinkage, effective_seats, independence};
+pub use judging::Agreement;
+pub use preference::{Battle, Strength, strengths, win_probability};
 pub use record::{Cell, Record, Seat, SeatFigures, Ties};

@@ -52,7 +52,7 @@ pub struct Record {
 }
 
 /// How often a seat was right, on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeatFigures {
     pub seat: String,
     pub family: Option<String>,
@@ -363,7 +363,7 @@ impl Record {
 }
 
 /// A probability of yes: right if it is on the side of the outcome.
-fn forecast(probability: Option<f64>, truth: u32, spent: Spent) -> Outcome {
+pub(super) fn forecast(probability: Option<f64>, truth: u32, spent: Spent) -> Outcome {
     let outcome = f64::from(truth);
     let credit = match probability {
         Some(p) if (p - 0.5).abs() < 1e-12 => 0.5,

@@ -4,6 +4,7 @@ pub mod call;
 pub mod councils;
 pub mod dialectic;
 pub mod forecast;
+pub mod grade;
 pub mod modes;
 mod outcome;
 pub mod panel;
@@ -35,6 +36,7 @@ pub use call::Call;
 pub use councils::Councils;
 pub use dialectic::Dialectic;
 pub use forecast::Forecast;
+pub use grade::Grade;
 pub use modes::Modes;
 pub use panel::Panel;
 pub use result_line::result_line;
@@ -44,7 +46,7 @@ pub use scrutiny::Scrutiny;
 pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes, &Panel];
 
 /// Protocols that can be opened and played but are not offered as a way to debate.
-const UNLISTED: &[&dyn AnyProtocol] = &[&Call];
+const UNLISTED: &[&dyn AnyProtocol] = &[&Call, &Grade];
 
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)

@@ -44,6 +44,7 @@ use crate::data::Data;
 use crate::depth::Depth;
 use crate::event::{End, Entry, Setup};
 use crate::form::{FormField, Task};
+use crate::mode::SpeakingOrder;
 use crate::protocol::{
     BlindAnswers, Context, Conversation, Fault, Needs, Plan, Protocol, Request, Variant, end_of,
 };
@@ -77,10 +78,6 @@ impl Protocol for Modes {
         ..Needs::NONE
     };
     const TASK: Task = Task::Debate;
-    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
-        verb: "ballot",
-        field: "debate_alignment",
-    });
 
     type Input = Input;
     type Rules = Rules;
@@ -95,6 +92,17 @@ impl Protocol for Modes {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(input, request, context)
+    }
+
+    fn blind(rules: &Rules) -> Option<BlindAnswers> {
+        // Seats that speak at the same time are blind in round 1; others vote blindly before it, and nobody reads that.
+        let is_parallel = rules.order() == SpeakingOrder::Parallel;
+        Some(BlindAnswers {
+            verb: if is_parallel { "speak" } else { "ballot" },
+            field: "debate_alignment",
+            round: u32::from(is_parallel),
+            are_read: is_parallel,
+        })
     }
 
     fn outline(rules: &Rules, setup: &Setup) -> Outline {

@@ -50,10 +50,6 @@ impl Protocol for Panel {
         value: true,
         ..Needs::NONE
     };
-    const BLIND: Option<BlindAnswers> = Some(BlindAnswers {
-        verb: "answer",
-        field: "position",
-    });
 
     type Input = Input;
     type Rules = Rules;
@@ -68,6 +64,15 @@ impl Protocol for Panel {
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
         input::validate(&input, &request, &context)
+    }
+
+    fn blind(_: &Rules) -> Option<BlindAnswers> {
+        Some(BlindAnswers {
+            verb: "answer",
+            field: "position",
+            round: 1,
+            are_read: true,
+        })
     }
 
     fn outline(rules: &Rules, setup: &Setup) -> Outline {
