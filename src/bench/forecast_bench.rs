@@ -51,7 +51,8 @@ struct ResolutionSet {
 struct Resolution {
     id: Value,
     source: String,
-    resolution_date: String,
+    #[serde(rename = "resolution_date")]
+    date: String,
     resolved_to: Option<f64>,
     resolved: bool,
 }
@@ -105,7 +106,7 @@ fn outcome(resolution: &Resolution) -> Option<bool> {
 fn read(listed: &Listed, resolution: &Resolution, due: &str, happened: bool) -> BenchQuestion {
     let id = listed.id.as_str().unwrap_or_default();
     let price = price(listed);
-    let date = &resolution.resolution_date;
+    let date = &resolution.date;
     let filled = |text: &str| {
         text.replace("{resolution_date}", date)
             .replace("{forecast_due_date}", due)

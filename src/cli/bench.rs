@@ -183,7 +183,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     match (&args.action, &args.file) {
         (Some(Action::Compare(args)), _) => compare::run(app, args),
         (Some(Action::List(args)), _) => list::run(app, args),
-        (None, Some(file)) => run::questions(app, &args, file).await,
+        (None, Some(file)) => Box::pin(run::questions(app, &args, file)).await,
         (None, None) => Err(Failure::usage(
             "name a file of questions, or --records FILE",
         )),
