@@ -64,22 +64,6 @@ impl Table {
         Ok(value)
     }
 
-    /// Like [`Table::memoize`], but readers do not wait for the next entry.
-    ///
-    /// # Errors
-    /// As [`Table::memoize`].
-    pub fn memoize_and_announce<T>(&self, key: &str, compute: impl FnOnce() -> T) -> Result<T, Halt>
-    where
-        T: Serialize + DeserializeOwned,
-    {
-        if let Some(known) = self.recall_note(key) {
-            return known;
-        }
-        let value = compute();
-        self.defer_and_announce(note_event(key, &value, self.deps.clock.now())?);
-        Ok(value)
-    }
-
     fn recall_note<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, Halt>> {
         let value = self.replay.note(key)?;
         let parsed = T::deserialize(value);

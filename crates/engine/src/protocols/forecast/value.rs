@@ -10,7 +10,7 @@ use crate::round_value;
 use crate::table::{Halt, Table};
 
 /// `None` in forecasts of earlier versions. The answer of a role is its likeliest outcome.
-pub(super) fn measure(
+pub(super) async fn measure(
     table: &Table,
     debate: &Debate<'_>,
     round: u32,
@@ -41,7 +41,7 @@ pub(super) fn measure(
     let value = leading.and_then(|leading| {
         value::of_movement(leading, record, (moved, efficiency), price, rules.max_price)
     });
-    crate::protocols::note_value(table, round, value)
+    crate::protocols::note_value(table, round, value).await
 }
 
 fn pooled(debate: &Debate<'_>, round: u32) -> Option<Distribution> {
