@@ -71,6 +71,7 @@ enum Command {
     },
     /// Change the reach and the limits of a token; what is not given stays
     #[command(
+        override_usage = "roundtable token change [OPTIONS] <NAME>",
         after_help = "Examples:\n  roundtable token change ada --max-cost-per-day 5 --models 'openai:*'\n  roundtable token change ada --reach own --max-running none\n\nIt holds for the next request. Debates that run keep their own limits."
     )]
     Change {

@@ -49,8 +49,16 @@ async fn search_tag_and_pin(home: fn(&Server) -> Home) {
     browser.click("label[for=pinned]").await;
     browser.write("#tags", "Home, money ,, <b>x</b>").await;
     browser.click("#filing button").await;
-    browser.find("#filing summary").await;
-    let filed = browser.find("#filing summary").await.text().await.unwrap();
+    // The form loads the page again.
+    let mut filed = String::new();
+    for _ in 0..50 {
+        let summary = browser.find("#filing summary").await;
+        filed = summary.text().await.unwrap_or_default();
+        if filed.starts_with("Pinned") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
     assert_eq!(filed, "Pinned: <b>x</b>, home, money");
     browser.visit(&url(&served, "/debates?pinned=on")).await;
     assert_eq!(count(&browser).await, 1);

@@ -6,7 +6,8 @@ use super::values::{long_values, short_values};
 use crate::harness::Scale;
 
 /// The fields of every form by path; those of the start form are in its page. In a name, `*` becomes the value.
-pub(super) const FORMS: [(&str, &[&str]); 18] = [
+pub(super) const FORMS: [(&str, &[&str]); 19] = [
+    ("/arenas/{arena}/votes", &["pair", "choice"]),
     ("/debates", &[]),
     ("/estimate", &["question", "model", "depth", "way.*", "*"]),
     ("/debates/delete", &["id.*"]),
@@ -75,7 +76,7 @@ fn c20_no_form_harms_the_server() {
     forms.extend(names.into_iter().map(|name| ("/debates".to_owned(), name)));
     for (path, names) in FORMS {
         let path = path.replace("{id}", &target.debate);
-        let path = path.replace("{name}", "other");
+        let path = path.replace("{name}", "other").replace("{arena}", "none");
         forms.extend(names.iter().map(|name| (path.clone(), (*name).to_owned())));
     }
     let (short, long) = (short_values(&target.home), long_values());
