@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
 use crate::arguments::{DistOptions, HELP, Task};
 use crate::cargo::{Cargo, Step, exec, run_all};
@@ -298,9 +297,7 @@ fn formatting(cargo: &Cargo) -> Step {
 
 fn tests(cargo: &Cargo, packages: &str, filters: &[OsString]) -> Step {
     let arguments = if Cargo::has_nextest() {
-        // Two tests per core: most of the suite's tests wait for a program or a server.
-        let threads = 2 * available_parallelism().map_or(1, usize::from);
-        format!("nextest run --no-fail-fast --test-threads {threads} {packages}")
+        format!("nextest run --no-fail-fast {packages}")
     } else {
         format!("test --no-fail-fast {packages} --")
     };
