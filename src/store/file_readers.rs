@@ -144,8 +144,9 @@ impl Deadline {
     }
 
     fn start(&self, timeout: Duration) -> Running<'_> {
-        let at = self.opened.elapsed() + timeout;
-        self.at.store(milliseconds(at), Ordering::Relaxed);
+        // Rounded up: a statement has its whole time.
+        let at = milliseconds(self.opened.elapsed() + timeout).saturating_add(1);
+        self.at.store(at, Ordering::Relaxed);
         Running(self)
     }
 
