@@ -91,7 +91,7 @@ enum Command {
     },
     /// Revoke a token, effective immediately
     #[command(
-        after_help = "Example:\n  roundtable token revoke ada\n\nThe browsers that signed in with it are signed out. After the last token is revoked, the server accepts nobody."
+        after_help = "Example:\n  roundtable token revoke ada\n\nThe browsers that signed in with it are signed out. After the last token is revoked, the server refuses every request."
     )]
     Revoke {
         /// Name of the token
@@ -242,7 +242,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             output::note(&format!("Revoked token '{name}'."));
             if is_last {
                 output::note(
-                    "It was the last one: the server accepts nobody until you add another.",
+                    "It was the last one: the server refuses every request until you add another.",
                 );
             }
         }
@@ -302,7 +302,7 @@ async fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     }
     if all.is_empty() {
         output::note(if had_tokens {
-            "No tokens: all have been revoked, and the server accepts nobody."
+            "No tokens: all have been revoked, and the server refuses every request."
         } else {
             "No tokens: the server accepts local connections only, without authentication."
         });

@@ -109,8 +109,22 @@ pub struct TableDeps {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     pub seq: Option<u64>,
+    /// Whether the journal has it. Entries that can be recomputed are announced while they wait for the next write.
+    pub is_written: bool,
     pub at: Millis,
     pub event: Event,
+}
+
+impl Notice {
+    fn of(entry: Entry, is_written: bool) -> Self {
+        let Entry { seq, at, event } = entry;
+        Self {
+            seq: Some(seq),
+            is_written,
+            at,
+            event,
+        }
+    }
 }
 
 /// A step whose seat was absent.
