@@ -196,7 +196,7 @@ impl Debate {
                 at: 0,
                 event: event.clone(),
             });
-            self.publish(Some(seq), event);
+            self.publish_as(Some(seq), false, event);
         }
         for step in cut {
             self.start_step(step);

@@ -17,7 +17,7 @@ use crate::expected_usage;
 use crate::journal::JournalError;
 
 /// How often a finished step yields so that other steps that are about to finish join its batch.
-const MAX_BATCH_YIELDS: usize = 3;
+const MAX_BATCH_YIELDS: usize = 8;
 
 impl Table {
     /// Runs `find_out` once and journals its result under `key`; a replay reads it from the journal. For facts that do not
