@@ -194,6 +194,19 @@ fn b04_the_systemd_units_are_valid() {
     }
 }
 
+/// B-04: a dynamic user has no home folder, so each unit names one that it may write to. A folder belongs to one user only.
+#[test]
+fn b04_the_systemd_units_name_a_home_folder_of_their_own() {
+    let folders = UNITS.map(|name| setting(&unit(name), "CacheDirectory"));
+    assert_ne!(folders[0], folders[1]);
+    for name in UNITS {
+        let unit = unit(name);
+        let own = format!("/var/cache/{}", setting(&unit, "CacheDirectory"));
+        let variables = format!("HOME={own} XDG_CACHE_HOME={own}");
+        assert_eq!(setting(&unit, "Environment"), variables, "{name}");
+    }
+}
+
 /// B-04: the units have the same protections, and systemd rates them as safe.
 #[test]
 fn b04_the_systemd_units_are_hardened() {
@@ -216,6 +229,8 @@ fn b04_the_systemd_units_are_hardened() {
             "ExecStart",
             "EnvironmentFile",
             "User",
+            "CacheDirectory",
+            "Environment",
             "Restart",
             "KillSignal",
         ];
@@ -227,7 +242,11 @@ fn b04_the_systemd_units_are_hardened() {
     assert_eq!(protections[0], protections[1], "both are equally protected");
 
     let home = Home::empty();
-    for name in UNITS {
+    let backups = [
+        "roundtable-backup.service",
+        "roundtable-backup-postgres.service",
+    ];
+    for name in UNITS.into_iter().chain(backups) {
         let text =
             read(&format!("systemd/{name}")).replace("/usr/local/bin/roundtable", "/bin/true");
         let path = home.write(name, &text);
