@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// Manage service tokens for the server
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
+    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --models 'ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 enum Command {
     /// Create a token and print it
     #[command(
-        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'"
+        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --models 'ollama:*'"
     )]
     Add {
         /// Name of the token, such as its owner

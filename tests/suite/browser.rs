@@ -5,6 +5,7 @@ mod chromium;
 mod enhanced;
 mod library;
 mod live;
+mod prompts;
 mod shots;
 mod start;
 mod tokens;

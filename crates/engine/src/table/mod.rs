@@ -47,6 +47,7 @@ pub use rescue::FastModel;
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;
+pub(crate) use fingerprint::of as request_hash;
 use person::{Person, words_in};
 use replay::Replay;
 use write_queue::WriteQueue;

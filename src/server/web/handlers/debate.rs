@@ -215,7 +215,9 @@ pub(crate) async fn turn(
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it has not ended"))?;
     let roles = render::Roles::of(&transcript);
-    Ok(page(render::open_turn(turn, &roles).to_string()))
+    Ok(page(
+        render::open_turn(turn, &roles, &transcript.id).to_string(),
+    ))
 }
 
 #[derive(Debug, Default, Deserialize)]
