@@ -264,6 +264,44 @@ fn b04_the_systemd_units_are_hardened() {
     }
 }
 
+/// B-04: Docker refuses to start a container with a limit above the number of CPUs.
+#[test]
+fn b04_the_compose_file_starts_on_a_machine_with_one_cpu() {
+    for name in ["postgres", "server", "worker"] {
+        let cpus = service(name)
+            .get("cpus")
+            .map_or(0.0, |cpus| cpus.as_f64().unwrap());
+        assert!(cpus <= 1.0, "{name}: {cpus}");
+    }
+}
+
+/// B-04: the image is built from everything that the program is built from.
+#[test]
+fn b04_the_build_context_has_every_build_script() {
+    let root = folder().join("..");
+    let ignored = std::fs::read_to_string(root.join(".dockerignore")).unwrap();
+    let included: Vec<&str> = ignored
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .collect();
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let members = manifest
+        .split_once("members = [")
+        .unwrap()
+        .1
+        .split_once(']')
+        .unwrap()
+        .0;
+    let members = members.split('"').skip(1).step_by(2);
+    for needed in members.chain(["Cargo.lock", "askama.toml", "build.rs", "migrations", "src"]) {
+        let top = needed.split('/').next().unwrap();
+        assert!(
+            included.contains(&top),
+            "{needed} is missing in .dockerignore"
+        );
+    }
+}
+
 /// B-04: no pod has rights, network access, space or secrets that it does not need.
 #[test]
 fn b04_every_pod_is_restricted() {
