@@ -49,6 +49,7 @@ fn main() {
         ("memory", &idle_memory),
         ("mcp", &mcp),
         ("set", &wall_of_a_set),
+        ("pool", &pooling),
         ("retrieval", &retrieval),
         ("bench", &bench_statistics),
         ("bench-overhead", &bench_overhead),
@@ -352,6 +353,39 @@ fn seconds_of(home: &Home, args: &[&str]) -> f64 {
     let started = Instant::now();
     home.run(args).expect(0, &[]);
     started.elapsed().as_secs_f64()
+}
+
+/// 10,000 questions of five domains with ten agents of three groups, each resolved 30 days after its forecasts (B-09).
+fn pooling() {
+    const AGENTS: usize = 10;
+    let home = Home::empty();
+    let mut text = String::from(
+        "question_id,agent,group,domain,forecast_date,resolved_date,probability,outcome\n",
+    );
+    let day = |number: usize| {
+        let (year, rest) = (1900 + number / 336, number % 336);
+        format!("{year}-{:02}-{:02}", rest / 28 + 1, rest % 28 + 1)
+    };
+    for question in 0..10_000_usize {
+        let outcome = usize::from(question % 10 < 4);
+        let (asked, known) = (day(question), day(question + 30));
+        for agent in 0..AGENTS {
+            // Fixed, and without a pattern across questions and agents.
+            let noise = ((question * 7919 + agent * 104_729) % 1000) as f64 / 1000.0 - 0.5;
+            let centre = if outcome == 1 { 0.7 } else { 0.3 };
+            let width = 0.2 + 0.05 * agent as f64;
+            let said = (centre + noise * width).clamp(0.01, 0.99);
+            let (group, domain) = (agent % 3, question % 5);
+            let _ = writeln!(
+                text,
+                "{question},a{agent},g{group},d{domain},{asked},{known},{said:.4},{outcome}"
+            );
+        }
+    }
+    home.write("forecasts.csv", &text);
+    let args = ["pool", "forecasts.csv", "--json"];
+    let what = "pool on 100,000 forecasts of 10,000 questions, whole command";
+    report(what, seconds_of(&home, &args), "s", 1.0);
 }
 
 /// Accuracies, intervals, comparisons and independence of recorded answers (B-01).

@@ -40,7 +40,11 @@ async fn f17_kept_scores_equal_those_of_the_journals() {
     let id: Uuid = scored[0].debate_id.parse().unwrap();
     for outcome in [Some("no"), Some("yes"), None] {
         let outcome = outcome.map(str::to_owned);
-        let resolution = Resolution { outcome, by: None };
+        let resolution = Resolution {
+            outcome,
+            by: None,
+            value: None,
+        };
         store.resolve(id, resolution, later).await.unwrap();
         let again = history.scored(&store, None, later).await.unwrap();
         assert_eq!(again, scored_from_journals(&store, later).await);

@@ -24,14 +24,41 @@ fn is_blind(form: BlindAnswers, step: &FinishedStep) -> bool {
     step.call.round == form.round && step.call.step.rsplit('/').next() == Some(form.verb)
 }
 
-/// The blind answers of a debate, each with its typed answer, in the order of the cast: the first seat wins ties.
-pub(crate) fn answers(entries: &[Entry]) -> Vec<(&FinishedStep, Option<&str>)> {
+/// An answer of a seat, with its typed answer.
+pub(crate) type Typed<'a> = (&'a FinishedStep, Option<&'a str>);
+
+/// The blind answers of a debate, in the order of the cast: the first seat wins ties.
+pub(crate) fn answers(entries: &[Entry]) -> Vec<Typed<'_>> {
     let Some(form) = form_of(entries) else {
         return Vec::new();
     };
+    typed(entries, form, |step| is_blind(form, step))
+}
+
+/// The answers that seats give again after their blind ones: of each round that of every seat, with the number of rounds since.
+pub(crate) fn later_answers(entries: &[Entry]) -> Vec<(usize, Typed<'_>)> {
+    let Some((form, verb)) = form_of(entries).and_then(|form| Some((form, form.again?))) else {
+        return Vec::new();
+    };
+    let found = typed(entries, form, |step| {
+        step.call.round > form.round && step.call.step.rsplit('/').next() == Some(verb)
+    });
+    let found = found.into_iter().filter_map(|own| {
+        let rounds = own.0.call.round - form.round;
+        Some((usize::try_from(rounds).ok()?, own))
+    });
+    found.collect()
+}
+
+/// The answers of these steps, in the order of the cast.
+fn typed(
+    entries: &[Entry],
+    form: BlindAnswers,
+    is_wanted: impl Fn(&FinishedStep) -> bool,
+) -> Vec<Typed<'_>> {
     let steps = entries.iter().filter_map(|entry| entry.event.finished());
-    let mut found: Vec<(&FinishedStep, Option<&str>)> = steps
-        .filter(|step| is_blind(form, step))
+    let mut found: Vec<Typed<'_>> = steps
+        .filter(|step| is_wanted(step))
         .map(|step| (&**step, step.reply[form.field].as_str()))
         .collect();
     let setup = entries.iter().find_map(|entry| entry.event.setup());

@@ -52,7 +52,7 @@ pub(crate) struct BenchReport {
     /// The effect of each round.
     pub rounds: Vec<RoundMoves>,
     /// The worth of movement: λ, the efficiency of movement.
-    pub movements: Vec<Movements>,
+    pub movements: Vec<DebateMovements>,
     /// Agreement of the first round against accuracy.
     pub agreement: Vec<AgreementRow>,
     /// The share of questions that at least one seat answered rightly.
@@ -66,6 +66,25 @@ pub(crate) struct BenchReport {
     pub run: Option<RunInfo>,
     /// By question, for `bench compare`.
     pub outcomes: Outcomes,
+}
+
+/// The worth of movement in a round, of a debate that was run or of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct DebateMovements {
+    /// Absent for recorded answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debate: Option<String>,
+    #[serde(flatten)]
+    pub movement: Movements,
+}
+
+impl DebateMovements {
+    fn new(debate: Option<&str>, movement: Movements) -> Self {
+        Self {
+            debate: debate.map(str::to_owned),
+            movement,
+        }
+    }
 }
 
 /// The answers that a report is about.
@@ -163,7 +182,10 @@ impl BenchReport {
             arms: rows,
             comparisons,
             rounds: moves(record),
-            movements: movements(record),
+            movements: movements(record)
+                .into_iter()
+                .map(|own| DebateMovements::new(None, own))
+                .collect(),
             agreement: agreement(record),
             any_right: (!record.is_forecast())
                 .then(|| record.any_right())

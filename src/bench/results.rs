@@ -328,7 +328,12 @@ impl Results<'_> {
                 .iter()
                 .map(|(debate, record)| self.moves(debate, record))
                 .collect(),
-            movements: Vec::new(),
+            movements: self
+                .debates
+                .iter()
+                .filter(|_| self.judge.is_none())
+                .flat_map(|debate| self.movements(debate))
+                .collect(),
             agreement: first
                 .map(|(_, record)| agreement(record))
                 .unwrap_or_default(),

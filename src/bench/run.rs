@@ -1,9 +1,11 @@
 //! Runs the debates of a bench. Each is a debate of its own in the store of the bench, with an id that follows from its question and
 //! its arm: a bench that is run again finds what is finished, resumes what is not, and repeats no finished call.
+//!
+//! The store is a folder, or, if workers run the debates, their database. Debates that run together never exceed the budget.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
@@ -21,12 +23,14 @@ use super::plan::Unit;
 use super::questions::BenchQuestion;
 use crate::app_context::AppContext;
 use crate::clock;
-use crate::debate_runs::{has_ended, play, ran_out};
+use crate::debate_runs::{
+    Opened, Reservation, SharedBudget, has_ended, is_with_workers, ran_out, within,
+};
 use crate::failure::{Code, Failure};
 use crate::models::ModelPolicy;
 use crate::setup::estimate::DebateEstimate;
 use crate::setup::{self, Models, PreparedDebate, ProgressSink};
-use crate::store::{Lease, Store};
+use crate::store::{DebateRow, Lease, Store};
 
 /// How the debates of a bench are run.
 pub(crate) struct RunOptions {
@@ -41,6 +45,8 @@ pub(crate) struct RunOptions {
     pub allow_secrets: bool,
     /// Folders of the same bench, run elsewhere: what is finished there is used.
     pub also: Vec<PathBuf>,
+    /// Workers run the debates, which are in their database. This text, different for each bench, keeps their ids apart.
+    pub on_workers: Option<String>,
 }
 
 pub(crate) struct Runner<'a> {
@@ -50,9 +56,9 @@ pub(crate) struct Runner<'a> {
     pub options: RunOptions,
     pub progress: ProgressSink,
     pub cancel: CancellationToken,
-    /// In this and earlier runs.
-    spent: Mutex<Money>,
-    is_out_of_budget: AtomicBool,
+    budget: SharedBudget,
+    /// The debates in the workers' database whose earlier cost is in the budget.
+    counted: Mutex<HashSet<Uuid>>,
     done: AtomicUsize,
 }
 
@@ -88,15 +94,22 @@ impl<'a> Runner<'a> {
         progress: ProgressSink,
         cancel: CancellationToken,
     ) -> Result<Self, Failure> {
-        let store = Store::open(folder).await?;
+        let store = match &options.on_workers {
+            Some(_) => app.store().await?,
+            None => Store::open(folder).await?,
+        };
         let mut others = Vec::new();
         for folder in &options.also {
             others.push(Store::open(folder).await?);
         }
         let mut spent = Money::ZERO;
-        for id in store.ids().await? {
-            spent = spent + cost_of(&store.entries(id).await?);
+        // The workers' database has other debates too: those of the bench are counted when they are looked for.
+        if options.on_workers.is_none() {
+            for id in store.ids().await? {
+                spent = spent + cost_of(&store.entries(id).await?);
+            }
         }
+        let budget = SharedBudget::new(options.max_cost, spent);
         Ok(Self {
             app,
             store,
@@ -104,14 +117,14 @@ impl<'a> Runner<'a> {
             options,
             progress,
             cancel,
-            spent: Mutex::new(spent),
-            is_out_of_budget: AtomicBool::new(false),
+            budget,
+            counted: Mutex::default(),
             done: AtomicUsize::new(0),
         })
     }
 
     pub(crate) fn is_out_of_budget(&self) -> bool {
-        self.is_out_of_budget.load(Ordering::Relaxed)
+        self.budget.is_out()
     }
 
     /// Runs everything that is missing, several at once, and adds the journals. Interrupted debates are not added.
@@ -122,6 +135,7 @@ impl<'a> Runner<'a> {
         journals: &mut Journals,
     ) -> Result<(), Failure> {
         self.done.store(0, Ordering::Relaxed);
+        self.count_earlier(questions, runs).await?;
         let count = runs.len();
         let runs = runs
             .iter()
@@ -130,6 +144,28 @@ impl<'a> Runner<'a> {
         let mut runs = stream::iter(runs).buffer_unordered(self.options.jobs);
         while let Some(finished) = runs.next().await {
             journals.extend(finished?);
+        }
+        Ok(())
+    }
+
+    /// Adds the cost that debates in the workers' database had before this run.
+    async fn count_earlier(
+        &self,
+        questions: &[BenchQuestion],
+        runs: &[Run<'_>],
+    ) -> Result<(), Failure> {
+        if self.options.on_workers.is_none() || !self.budget.has_limit() {
+            return Ok(());
+        }
+        for run in runs {
+            let id = self.id(&questions[run.place], &run.unit);
+            let is_new = {
+                let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+                counted.insert(id)
+            };
+            if is_new && let Some(row) = self.store.get(id).await? {
+                self.budget.add_spent(cost_so_far(Some(&row)));
+            }
         }
         Ok(())
     }
@@ -165,32 +201,43 @@ impl<'a> Runner<'a> {
         if row.as_ref().is_some_and(has_ended) {
             let entries = self.store.entries(id).await?;
             // A debate that an earlier budget cut short continues with a higher one.
-            if self.options.max_cost.is_none() || !ran_out(&entries) || !self.may_spend() {
+            if !self.budget.has_limit() || !ran_out(&entries) || !self.budget.may_spend() {
                 return Ok(Some(entries));
             }
         }
-        if self.cancel.is_cancelled() || self.is_out_of_budget() || !self.may_spend() {
+        if self.is_stopped() || !self.budget.may_spend() {
             return Ok(None);
         }
+        let before = cost_so_far(row.as_ref());
         let opened = match row {
             None => self.create(id, question, run).await,
-            Some(_) => self.reopen(id, run).await,
+            Some(row) => self.reopen(&row, run).await,
         };
-        let (lease, prepared) = match opened {
+        let (opened, reservation) = match opened {
             Ok(opened) => opened,
             // Even the shortest course costs more than what is left.
             Err(failure) if failure.code() == Code::Budget => {
-                self.is_out_of_budget.store(true, Ordering::Relaxed);
+                self.budget.run_out();
                 return Ok(None);
             }
+            Err(_) if self.cancel.is_cancelled() => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let before = cost_of(&self.store.entries(id).await?);
-        play(self.app, lease, prepared, &self.cancel).await?;
-        let entries = self.store.entries(id).await?;
-        self.add_spent(cost_of(&entries).saturating_sub(before));
+        let ran = opened
+            .finish(self.app, (&self.store, id), &self.cancel)
+            .await;
         let ended = self.store.get(id).await?;
-        Ok(ended.as_ref().is_some_and(has_ended).then_some(entries))
+        let cost = cost_so_far(ended.as_ref()).saturating_sub(before);
+        self.budget.release(&reservation, cost);
+        ran?;
+        if !ended.as_ref().is_some_and(has_ended) {
+            return Ok(None);
+        }
+        Ok(Some(self.store.entries(id).await?))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.cancel.is_cancelled() || self.is_out_of_budget()
     }
 
     /// The journal of a debate that has ended in another folder of the bench.
@@ -210,42 +257,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether the budget of the bench is not used up.
-    fn may_spend(&self) -> bool {
-        let left = self.left();
-        let may = left.is_none_or(|left| left > Money::ZERO);
-        if !may {
-            self.is_out_of_budget.store(true, Ordering::Relaxed);
-        }
-        may
-    }
-
-    fn add_spent(&self, cost: Money) {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        *spent = *spent + cost;
-    }
-
-    fn left(&self) -> Option<Money> {
-        let spent = *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let limit = self.options.max_cost?;
-        Some(limit.saturating_sub(spent))
-    }
-
-    fn budget(&self) -> Budget {
-        let mut budget = self.options.budget;
-        if let Some(left) = self.left() {
-            budget.max_cost = Some(budget.max_cost.map_or(left, |own| own.min(left)));
-        }
-        budget
-    }
-
     pub(crate) async fn prepare(
         &self,
         question: &BenchQuestion,
         unit: &Unit<'_>,
     ) -> Result<PreparedDebate, Failure> {
         let mut spec = unit.spec(question, &self.options.models)?;
-        spec.budget = self.budget();
+        spec.budget = self.limits();
         spec.seed = Some(self.seed(question, unit));
         spec.fallback_local = self.options.fallback_local;
         spec.allow_secrets = self.options.allow_secrets;
@@ -258,33 +276,77 @@ impl<'a> Runner<'a> {
         prepared.map_err(|failure| failure.after(&format!("question {id}, {}", unit.key())))
     }
 
+    /// The limits of one debate.
+    fn limits(&self) -> Budget {
+        within(self.options.budget, self.budget.left())
+    }
+
     async fn create(
         &self,
         id: Uuid,
         question: &BenchQuestion,
         run: &Run<'_>,
-    ) -> Result<(Lease, PreparedDebate), Failure> {
+    ) -> Result<(Opened, Reservation), Failure> {
         let setup = run.beginning.first();
-        let prepared = match setup.and_then(|first| first.entry.event.setup()) {
+        let mut prepared = match setup.and_then(|first| first.entry.event.setup()) {
             Some(setup) => self.prepare_again(setup.clone()).await?,
             None => self.prepare(question, &run.unit).await?,
         };
-        let lease = self.store.create(id, &prepared.setup, clock::now()).await?;
-        self.begin(&lease, run, &[]).await?;
-        Ok((lease, prepared))
+        let reservation = self.budget.reserve(&prepared, &self.cancel).await?;
+        prepared.budget = within(prepared.budget, reservation.0);
+        // A noise control has the setup of its debate.
+        if run.beginning.is_empty() {
+            prepared.setup.budget = prepared.budget;
+        }
+        match self.open_new(id, prepared, run).await {
+            Ok(opened) => Ok((opened, reservation)),
+            Err(failure) => {
+                self.budget.release(&reservation, Money::ZERO);
+                Err(failure)
+            }
+        }
     }
 
-    async fn reopen(&self, id: Uuid, run: &Run<'_>) -> Result<(Lease, PreparedDebate), Failure> {
-        let lease = self.store.lease(id).await?;
-        let prepared = self.prepare_again(lease.setup().clone()).await?;
-        self.begin(&lease, run, &self.store.entries(id).await?)
+    async fn open_new(
+        &self,
+        id: Uuid,
+        prepared: PreparedDebate,
+        run: &Run<'_>,
+    ) -> Result<Opened, Failure> {
+        // A journal that begins with answers of others is played here.
+        if self.options.on_workers.is_some() && run.beginning.is_empty() {
+            return Opened::queued(&self.store, id, &prepared).await;
+        }
+        let lease = self.store.create(id, &prepared.setup, clock::now()).await?;
+        self.begin(&lease, run, &[]).await?;
+        Ok(Opened::Here(Box::new(lease), Box::new(prepared)))
+    }
+
+    async fn reopen(
+        &self,
+        row: &DebateRow,
+        run: &Run<'_>,
+    ) -> Result<(Opened, Reservation), Failure> {
+        if self.options.on_workers.is_some() && is_with_workers(row) && run.beginning.is_empty() {
+            return Ok((Opened::OnWorkers, Reservation(None)));
+        }
+        let lease = self.store.lease(row.id).await?;
+        let mut prepared = self.prepare_again(lease.setup().clone()).await?;
+        self.begin(&lease, run, &self.store.entries(row.id).await?)
             .await?;
-        Ok((lease, prepared))
+        let reservation = self.budget.reserve(&prepared, &self.cancel).await?;
+        // What it has cost before counts in its own limit.
+        let limit = reservation.0.map(|held| held + cost_so_far(Some(row)));
+        prepared.budget = within(self.options.budget, limit);
+        Ok((
+            Opened::Here(Box::new(lease), Box::new(prepared)),
+            reservation,
+        ))
     }
 
     async fn prepare_again(&self, setup: Setup) -> Result<PreparedDebate, Failure> {
         let policy = ModelPolicy::default();
-        setup::prepare_resume(self.app, setup, self.budget(), policy, &self.progress).await
+        setup::prepare_resume(self.app, setup, self.limits(), policy, &self.progress).await
     }
 
     /// Writes the beginning, unless the journal has one.
@@ -313,12 +375,15 @@ impl<'a> Runner<'a> {
     }
 
     fn digest(&self, question: &BenchQuestion, unit: &Unit<'_>) -> [u8; 16] {
-        let text = format!(
+        let mut text = format!(
             "{}\n{}\n{}",
             self.options.seed,
             question.question.id,
             unit.key()
         );
+        if let Some(bench) = &self.options.on_workers {
+            text = format!("{bench}\n{text}");
+        }
         let hash = Sha256::digest(text.as_bytes());
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash[..16]);
@@ -340,4 +405,9 @@ impl<'a> Runner<'a> {
 
 fn cost_of(entries: &[Entry]) -> Money {
     Totals::of(entries).debate.cost.unwrap_or(Money::ZERO)
+}
+
+fn cost_so_far(row: Option<&DebateRow>) -> Money {
+    row.and_then(|row| row.totals.cost_usd)
+        .unwrap_or(Money::ZERO)
 }

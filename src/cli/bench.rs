@@ -86,6 +86,9 @@ pub(crate) struct Args {
     /// Use what is finished in this folder of the same bench, such as a shard of another machine; can be repeated
     #[arg(long, value_name = "FOLDER")]
     also: Vec<PathBuf>,
+    /// Let the workers of the PostgreSQL database run the debates, which are then in that database; needs --folder
+    #[arg(long, requires = "file")]
+    on_workers: bool,
     /// Print what one question will use, and stop
     #[arg(long)]
     estimate: bool,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_engine::cast::CastChoice;
+use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{Edge, Input, Scale};
 use serde_json::Value;
@@ -72,9 +73,9 @@ pub(crate) struct Args {
     /// Stop when another round costs more than this per expected change of the answer, in US dollars
     #[arg(long, value_name = "PRICE", value_parser = price, allow_negative_numbers = true)]
     stop_by_value: Option<f64>,
-    /// The cast: who takes part
-    #[arg(long, default_value = "forecast", value_name = "NAME")]
-    cast: String,
+    /// The cast: who takes part [default: forecast; with --update the seats of the earlier forecast]
+    #[arg(long, value_name = "NAME")]
+    cast: Option<String>,
     #[command(flatten)]
     sets: SetArgs,
     #[command(flatten)]
@@ -113,11 +114,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         context: context.map(|text| text.trim().to_owned()),
         ..Input::default()
     };
+    let cast = args.cast.as_deref().map(casts::choice).transpose()?;
     if let Some(id) = &args.update {
-        let updated = Box::pin(update::run(app, id, input, &args.debate)).await;
+        let updated = Box::pin(update::run(app, id, (input, cast), &args.debate)).await;
         return updated.map_err(|failure| failure.naming_flags(flag));
     }
-    let cast = casts::choice(&args.cast)?;
+    let cast = cast.unwrap_or_else(|| Forecast::CAST.into());
     if let Some(name) = &args.sets.set {
         let change = |spec: DebateSpec| of_set(spec, &input, &cast);
         return Box::pin(set::run(app, name, (&args.sets, args.debate), &change)).await;

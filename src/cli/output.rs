@@ -152,6 +152,26 @@ pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
         .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))
 }
 
+/// An array as [`json`] prints it, element by element.
+#[derive(Debug, Default)]
+pub(crate) struct JsonArray {
+    has_elements: bool,
+}
+
+impl JsonArray {
+    pub(crate) fn push(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let before = if self.has_elements { ",\n" } else { "[\n" };
+        self.has_elements = true;
+        // Line breaks within texts are escaped in JSON.
+        let text = json_text(value)?.trim_end().replace('\n', "\n  ");
+        write_all(&format!("{before}  {text}"))
+    }
+
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        write_all(if self.has_elements { "\n]\n" } else { "[]\n" })
+    }
+}
+
 /// To the file, or to standard output if there is none.
 pub(crate) fn write_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     let Some(path) = file else {

@@ -4,6 +4,7 @@ mod due;
 mod history;
 mod resolve;
 mod sets;
+pub(in crate::cli) mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -152,7 +153,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::List {
             set: Some(set),
             json,
-        } => sets::show(&store, &set, json).await,
+        } => table::show(&store, &set, None, json)
+            .await
+            .map(|()| ExitCode::SUCCESS),
         Command::Remove { set } => sets::remove(&store, &set).await,
         Command::Export {
             set,

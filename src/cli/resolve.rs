@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use roundtable_engine::protocols;
-use roundtable_engine::protocols::forecast::{Outcome, Rules, resolution_of, scored};
+use roundtable_engine::protocols::forecast::{Edge, Outcome, Rules, Scored, resolution_of, scored};
 use serde_json::json;
 
 use crate::clock;
@@ -47,9 +47,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             protocols::title(&row.protocol)
         ))
     })?;
-    let outcome = match &args.outcome {
-        Some(given) => Some(find_outcome(given, &rules)?),
-        None => None,
+    let (outcome, value) = match &args.outcome {
+        Some(given) => {
+            let (outcome, value) = find_outcome(given, &rules)?;
+            (Some(outcome), value)
+        }
+        None => (None, None),
     };
     if outcome.is_none() && resolution_of(&entries).is_none() {
         return Err(Failure::usage(format!(
@@ -61,6 +64,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let resolution = Resolution {
         outcome: outcome.map(|outcome| outcome.id.clone()),
         by: args.by,
+        value: value.map(Edge::recorded),
     };
     let detail = match &resolution.outcome {
         Some(outcome) => format!("outcome '{outcome}'"),
@@ -93,13 +97,18 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 outcome.label, row.id
             ));
             match (scored, rules.resolves_on) {
-                (Some(scored), _) => output::line(&format!(
-                    "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better; Brier is half the sum of the squared errors).",
-                    scored.debate.brier,
-                    scored.debate.log,
-                    scored.uniform.brier,
-                    scored.uniform.log
-                )),
+                (Some(scored), _) => {
+                    output::line(&format!(
+                        "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better; Brier is half the sum of the squared errors).",
+                        scored.debate.brier,
+                        scored.debate.log,
+                        scored.uniform.brier,
+                        scored.uniform.log
+                    ));
+                    if let Some(line) = crps(&scored, &rules) {
+                        output::line(&line);
+                    }
+                }
                 (None, Some(day)) => {
                     output::line(&format!("It will be scored after {day}."));
                 }
@@ -110,8 +119,30 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// By id, by label in any case, or by a number or date.
-pub(super) fn find_outcome<'a>(given: &str, rules: &'a Rules) -> Result<&'a Outcome, Failure> {
+/// `CRPS 0.292 % (uniform: 0.319; …)`
+fn crps(scored: &Scored, rules: &Rules) -> Option<String> {
+    let (own, uniform) = (scored.debate.crps?, scored.uniform.crps?);
+    let unit = match (&rules.scale.as_ref()?.unit, value_is_date(rules)) {
+        (_, true) => " days",
+        (Some(unit), false) => &format!(" {unit}"),
+        (None, false) => "",
+    };
+    Some(format!(
+        "CRPS {own:.3}{unit} (uniform: {uniform:.3}; the squared distance of the cumulative distribution to the value, within the range)."
+    ))
+}
+
+fn value_is_date(rules: &Rules) -> bool {
+    let scale = rules.scale.as_ref();
+    let first = scale.and_then(|scale| scale.edges.first());
+    matches!(first, Some(Edge::Date(_)))
+}
+
+/// By id, by label in any case, or by a number or date, which is returned too.
+pub(super) fn find_outcome<'a>(
+    given: &str,
+    rules: &'a Rules,
+) -> Result<(&'a Outcome, Option<Edge>), Failure> {
     rules.find_outcome(given).ok_or_else(|| {
         let all = rules.request.prediction_context.outcomes.iter();
         let all: Vec<_> = all

@@ -1,10 +1,11 @@
 //! What is known of each question of a set: its newest forecast next to the crowd, and the outcome.
 
-use futures::TryStreamExt;
+use futures::{Stream, TryStreamExt};
 use roundtable_core::format::percent;
+use roundtable_core::spread::real;
 use roundtable_engine::event::Millis;
 use roundtable_engine::protocols::forecast::Overview;
-use roundtable_engine::report::{Block, Cell, Fact, Report, Section, Table, Unit};
+use roundtable_engine::report::{Block, Cell, Fact, Section, Table, Unit};
 use serde::Serialize;
 
 use super::Question;
@@ -26,28 +27,13 @@ pub(crate) struct QuestionResult {
     pub forecast: Option<Overview>,
 }
 
-/// All questions of a set, in order.
-///
-/// # Errors
-/// A [`Failure`] if the set is unknown.
-pub(crate) async fn results(
-    store: &Store,
-    set: &str,
+/// The questions of a set in order, one page at a time: memory does not grow with the set.
+pub(crate) fn results<'a>(
+    store: &'a Store,
+    set: &'a str,
     now: Millis,
-    limit: Option<usize>,
-) -> Result<Vec<QuestionResult>, Failure> {
-    let mut all = Vec::new();
-    let mut questions = Box::pin(questions(store, set));
-    while let Some(question) = questions.try_next().await? {
-        if limit.is_some_and(|limit| all.len() >= limit) {
-            break;
-        }
-        all.push(result(store, set, question, now).await?);
-    }
-    if all.is_empty() {
-        return Err(unknown_set(store, set).await?);
-    }
-    Ok(all)
+) -> impl Stream<Item = Result<QuestionResult, Failure>> + 'a {
+    questions(store, set).and_then(move |question| result(store, set, question, now))
 }
 
 pub(crate) async fn unknown_set(store: &Store, set: &str) -> Result<Failure, Failure> {
@@ -97,9 +83,8 @@ async fn result(
 const SCORES: &str = "Probability of the first of two outcomes, otherwise of the likeliest. Brier is half the sum of the squared errors over \
                       all outcomes; lower is better";
 
-/// One row per question: our number next to the crowd's.
-pub(crate) fn report(set: &str, results: &[QuestionResult]) -> Report {
-    let rows = results.iter().map(row);
+/// Rows of questions: our number next to the crowd's.
+pub(crate) fn table(title: &str, rows: Vec<Vec<Cell>>) -> Section {
     let columns = [
         "question",
         "",
@@ -112,32 +97,81 @@ pub(crate) fn report(set: &str, results: &[QuestionResult]) -> Report {
         "id",
     ];
     let table = Table::of(SCORES, &columns, rows);
-    let done = results.iter().filter(|own| own.forecast.is_some()).count();
-    let costs = results.iter().filter_map(|own| own.cost_usd);
-    let scores = results
-        .iter()
-        .filter_map(|own| own.forecast.as_ref()?.scores.as_ref());
-    let scores: Vec<f64> = scores.map(|own| own.debate.brier).collect();
-    let mut facts = vec![
-        Fact::new("Set", set),
-        Fact::new(
-            "Forecast",
-            format!("{done} of {}", counted(results.len(), "question")),
-        ),
-        Fact::new("Cost", format!("${:.4}", costs.sum::<f64>())),
-    ];
-    if let Some(mean) = roundtable_core::spread::mean(&scores) {
-        let text = format!("{mean:.3} over {}", counted(scores.len(), "question"));
-        facts.push(Fact::new("Brier score", text));
+    Section::main(title, vec![Block::Table(table)])
+}
+
+/// What is known of a whole set.
+#[derive(Debug, Default)]
+pub(crate) struct SetTotals {
+    pub questions: usize,
+    forecast: usize,
+    cost: f64,
+    brier: Sum,
+    /// As shares of the ranges.
+    crps: Sum,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    count: usize,
+    sum: f64,
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
     }
-    Report {
-        facts,
-        sections: vec![Section::main("Questions", vec![Block::Table(table)])],
-        ..Report::default()
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / real(self.count))
     }
 }
 
-fn row(result: &QuestionResult) -> Vec<Cell> {
+impl SetTotals {
+    pub(crate) fn add(&mut self, result: &QuestionResult) {
+        self.questions += 1;
+        self.cost += result.cost_usd.unwrap_or_default();
+        let Some(forecast) = &result.forecast else {
+            return;
+        };
+        self.forecast += 1;
+        if let Some(scores) = &forecast.scores {
+            self.brier.add(scores.debate.brier);
+            let actual = scores.actual.as_ref().zip(scores.debate.crps);
+            if let Some((actual, crps)) = actual {
+                self.crps.add(crps / actual.bins.width());
+            }
+        }
+    }
+
+    pub(crate) fn facts(&self, set: &str) -> Vec<Fact> {
+        let all = counted(self.questions, "question");
+        let mut facts = vec![
+            Fact::new("Set", set),
+            Fact::new("Forecast", format!("{} of {all}", self.forecast)),
+            Fact::new("Cost", format!("${:.4}", self.cost)),
+        ];
+        let over = |sum: &Sum| counted(sum.count, "question");
+        facts.extend(self.brier.mean().map(|mean| {
+            Fact::new(
+                "Brier score",
+                format!("{mean:.3} over {}", over(&self.brier)),
+            )
+        }));
+        facts.extend(self.crps.mean().map(|mean| {
+            let text = format!(
+                "{:.1}% of the range over {}",
+                mean * 100.0,
+                over(&self.crps)
+            );
+            Fact::new("CRPS", text)
+        }));
+        facts
+    }
+}
+
+pub(crate) fn row(result: &QuestionResult) -> Vec<Cell> {
     let text = crate::format::short(&result.question.text(), 60);
     let forecast = result.forecast.as_ref();
     let shown = forecast.map_or(0, Overview::shown);

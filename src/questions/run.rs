@@ -4,31 +4,28 @@
 //! created: a run that was killed finds what has ended, resumes what has not, and repeats no finished call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use futures::stream::{self, Stream};
 use futures::{StreamExt, TryStreamExt};
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::event::State;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::Question;
 use crate::app_context::AppContext;
 use crate::clock;
-use crate::debate_runs::{has_ended, play, ran_out};
+use crate::debate_runs::{
+    Opened, Reservation, SharedBudget, has_ended, is_with_workers, ran_out, within,
+};
 use crate::failure::{Code, Failure};
 use crate::models::ModelPolicy;
-use crate::setup::{self, DebateSpec, PreparedDebate, ProgressSink};
-use crate::store::{CreateRequest, DebateRow, Lease, LeaseError, Store};
+use crate::setup::{self, DebateSpec, ProgressSink};
+use crate::store::{DebateRow, LeaseError, Store};
 
 /// Questions that are read at once.
 const PAGE: u32 = 100;
-/// How often a debate that a worker runs is looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) struct RunOptions {
     pub set: String,
@@ -51,22 +48,9 @@ pub(crate) struct SetRun<'a> {
     pub complete: Complete<'a>,
     pub progress: ProgressSink,
     pub cancel: CancellationToken,
-    spending: Mutex<Spending>,
-    /// A debate has ended, and what it held is free.
-    released: Notify,
+    budget: SharedBudget,
     done: AtomicUsize,
 }
-
-/// What is spent, and what running debates may still spend.
-#[derive(Default)]
-struct Spending {
-    spent: Money,
-    reserved: Money,
-    is_out: bool,
-}
-
-/// The part of the budget that a running debate holds.
-struct Reservation(Option<Money>);
 
 /// How a run ended.
 #[derive(Debug, Default)]
@@ -89,10 +73,8 @@ impl<'a> SetRun<'a> {
         progress: ProgressSink,
         cancel: CancellationToken,
     ) -> Result<Self, Failure> {
-        let spending = Spending {
-            spent: store.cost_of_set(&options.set).await?,
-            ..Spending::default()
-        };
+        let spent = store.cost_of_set(&options.set).await?;
+        let budget = SharedBudget::new(options.max_cost, spent);
         Ok(Self {
             app,
             store,
@@ -100,8 +82,7 @@ impl<'a> SetRun<'a> {
             complete,
             progress,
             cancel,
-            spending: Mutex::new(spending),
-            released: Notify::new(),
+            budget,
             done: AtomicUsize::new(0),
         })
     }
@@ -131,16 +112,12 @@ impl<'a> SetRun<'a> {
                 }
             }
         }
-        summary.is_out_of_budget = self.spending().is_out;
+        summary.is_out_of_budget = self.budget.is_out();
         Ok(summary)
     }
 
-    fn spending(&self) -> std::sync::MutexGuard<'_, Spending> {
-        self.spending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn forecast(&self, question: &Question) -> Result<(), Failure> {
-        if self.cancel.is_cancelled() || self.spending().is_out {
+        if self.cancel.is_cancelled() || self.budget.is_out() {
             return Ok(());
         }
         let number = 1;
@@ -157,7 +134,7 @@ impl<'a> SetRun<'a> {
             self.count();
             return Ok(());
         }
-        if self.cancel.is_cancelled() || !self.may_spend() {
+        if self.cancel.is_cancelled() || !self.budget.may_spend() {
             return Ok(());
         }
         let before = row
@@ -167,22 +144,20 @@ impl<'a> SetRun<'a> {
         let opened = self.open_debate(id, row.as_ref(), question).await;
         let ran = match opened {
             Ok((opened, reservation)) => {
-                let ran = match opened {
-                    Opened::Here(lease, prepared) => {
-                        play(self.app, *lease, *prepared, &self.cancel).await
-                    }
-                    Opened::OnWorkers => self.wait_for(id).await,
-                };
+                let ran = opened
+                    .finish(self.app, (self.store, id), &self.cancel)
+                    .await;
                 let after = self.store.get(id).await?;
                 let after = after
                     .and_then(|row| row.totals.cost_usd)
                     .unwrap_or(Money::ZERO);
-                self.release(&reservation, after.saturating_sub(before));
+                self.budget
+                    .release(&reservation, after.saturating_sub(before));
                 ran
             }
             // Even the shortest course costs more than what is left.
             Err(failure) if failure.code() == Code::Budget => {
-                self.spending().is_out = true;
+                self.budget.run_out();
                 return Ok(());
             }
             Err(failure) => Err(failure),
@@ -197,7 +172,7 @@ impl<'a> SetRun<'a> {
     /// Whether a debate that an earlier budget cut short continues with the present one.
     async fn may_continue(&self, row: &DebateRow) -> Result<bool, Failure> {
         let may = row.state == State::Partial && self.options.max_cost.is_some();
-        Ok(may && ran_out(&self.store.entries(row.id).await?) && self.may_spend())
+        Ok(may && ran_out(&self.store.entries(row.id).await?) && self.budget.may_spend())
     }
 
     fn count(&self) {
@@ -214,13 +189,13 @@ impl<'a> SetRun<'a> {
         question: &Question,
     ) -> Result<(Opened, Reservation), Failure> {
         if let Some(row) = row {
-            if self.options.on_workers && matches!(row.state, State::Queued | State::Running) {
+            if self.options.on_workers && is_with_workers(row) {
                 return Ok((Opened::OnWorkers, Reservation(None)));
             }
             let before = row.totals.cost_usd.unwrap_or(Money::ZERO);
             return self.reopen(id, before).await;
         }
-        let left = self.left();
+        let left = self.budget.left();
         let spec = (self.complete)(question.spec())?;
         let spec = DebateSpec {
             budget: within(spec.budget, left),
@@ -231,32 +206,21 @@ impl<'a> SetRun<'a> {
             say: Box::new(|_| {}),
         };
         let mut prepared = setup::prepare(self.app, self.store, spec, &quiet).await?;
-        let reservation = self.reserve(&prepared).await?;
+        let reservation = self.budget.reserve(&prepared, &self.cancel).await?;
         let budget = within(prepared.budget, reservation.0);
         (prepared.budget, prepared.setup.budget) = (budget, budget);
-        if self.options.on_workers {
-            let sent = CreateRequest::default();
-            let created = self
-                .store
-                .create_queued(id, &prepared.setup, clock::now(), &sent)
-                .await;
-            return match created {
-                Ok(_) => Ok((Opened::OnWorkers, reservation)),
-                Err(error) => {
-                    self.release(&reservation, Money::ZERO);
-                    Err(error.into())
-                }
-            };
-        }
-        let lease = self.store.create(id, &prepared.setup, clock::now()).await;
-        match lease {
-            Ok(lease) => Ok((
-                Opened::Here(Box::new(lease), Box::new(prepared)),
-                reservation,
-            )),
-            Err(error) => {
-                self.release(&reservation, Money::ZERO);
-                Err(error.into())
+        let opened = if self.options.on_workers {
+            Opened::queued(self.store, id, &prepared).await
+        } else {
+            let created = self.store.create(id, &prepared.setup, clock::now()).await;
+            let here = |lease| Opened::Here(Box::new(lease), Box::new(prepared));
+            created.map(here).map_err(Failure::from)
+        };
+        match opened {
+            Ok(opened) => Ok((opened, reservation)),
+            Err(failure) => {
+                self.budget.release(&reservation, Money::ZERO);
+                Err(failure)
             }
         }
     }
@@ -273,13 +237,13 @@ impl<'a> SetRun<'a> {
         };
         let setup = lease.setup().clone();
         let mut budget = Budget {
-            max_cost: self.left(),
+            max_cost: self.budget.left(),
             ..setup.budget
         };
         let policy = ModelPolicy::default();
         let mut prepared =
             setup::prepare_resume(self.app, setup, budget, policy, &self.progress).await?;
-        let reservation = self.reserve(&prepared).await?;
+        let reservation = self.budget.reserve(&prepared, &self.cancel).await?;
         budget.max_cost = reservation.0.map(|held| held + before);
         prepared.budget = budget;
         Ok((
@@ -287,93 +251,6 @@ impl<'a> SetRun<'a> {
             reservation,
         ))
     }
-
-    /// The rest of the budget, with what running debates hold.
-    fn left(&self) -> Option<Money> {
-        let spent = self.spending().spent;
-        let limit = self.options.max_cost;
-        limit.map(|limit| limit.saturating_sub(spent))
-    }
-
-    fn may_spend(&self) -> bool {
-        let may = self.left().is_none_or(|left| left > Money::ZERO);
-        if !may {
-            self.spending().is_out = true;
-        }
-        may
-    }
-
-    /// Holds twice the highest expected cost of a debate, and it may spend no more: debates that run together never exceed the
-    /// budget of the set. Waits until others have ended if they hold too much.
-    async fn reserve(&self, prepared: &PreparedDebate) -> Result<Reservation, Failure> {
-        let Some(limit) = self.options.max_cost else {
-            return Ok(Reservation(None));
-        };
-        let costs = prepared.setup.estimate;
-        let costs = costs.and_then(|estimate| estimate.ranges.cost);
-        let high = costs.and_then(|cost| Money::from_dollars(cost.high * 2.0));
-        let low = costs.and_then(|cost| Money::from_dollars(cost.low));
-        loop {
-            let mut released = std::pin::pin!(self.released.notified());
-            released.as_mut().enable();
-            {
-                let mut spending = self.spending();
-                let free = limit.saturating_sub(spending.spent + spending.reserved);
-                let is_alone = spending.reserved == Money::ZERO;
-                if is_alone && (free == Money::ZERO || low.is_some_and(|low| low > free)) {
-                    return Err(Failure::budget(
-                        "the rest of the budget is not enough for another forecast",
-                    ));
-                }
-                if is_alone || high.is_some_and(|high| high <= free) {
-                    let held = high.map_or(free, |high| high.min(free));
-                    spending.reserved = spending.reserved + held;
-                    return Ok(Reservation(Some(held)));
-                }
-            }
-            tokio::select! {
-                () = released => {}
-                () = self.cancel.cancelled() => return Err(Failure::other("interrupted")),
-            }
-        }
-    }
-
-    fn release(&self, reservation: &Reservation, cost: Money) {
-        let held = reservation.0.unwrap_or(Money::ZERO);
-        {
-            let mut spending = self.spending();
-            spending.spent = spending.spent + cost;
-            spending.reserved = spending.reserved.saturating_sub(held);
-        }
-        self.released.notify_waiters();
-    }
-
-    /// Until a worker has ended the debate. If this process is stopped, the workers continue.
-    async fn wait_for(&self, id: Uuid) -> Result<(), Failure> {
-        loop {
-            let row = self.store.get(id).await?;
-            if row.is_none_or(|row| has_ended(&row) || row.state == State::Failed) {
-                return Ok(());
-            }
-            tokio::select! {
-                () = self.cancel.cancelled() => return Ok(()),
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
-            }
-        }
-    }
-}
-
-enum Opened {
-    Here(Box<Lease>, Box<PreparedDebate>),
-    OnWorkers,
-}
-
-fn within(budget: Budget, cost: Option<Money>) -> Budget {
-    let max_cost = match (budget.max_cost, cost) {
-        (Some(own), Some(left)) => Some(own.min(left)),
-        (own, left) => own.or(left),
-    };
-    Budget { max_cost, ..budget }
 }
 
 /// The questions of a set in order, one page at a time.

@@ -13,8 +13,8 @@ use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{
-    Calibration, DebateResult, Disagreement, Input, LoggedArgument, OutcomeForecast, Round, Rules,
-    calibration_report, resolution_of,
+    Calibration, DebateResult, Disagreement, Edge, Input, LoggedArgument, OutcomeForecast, Round,
+    Rules, calibration_report, resolution_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -180,21 +180,25 @@ pub(super) async fn record_outcome(
     by: Option<String>,
 ) -> Result<AuditNote, Problem> {
     let entries = app.store.entries(row.id).await?;
-    let known = Rules::of(&entries)
-        .map(|rules| rules.outcome_ids())
-        .unwrap_or_default();
-    if let Some(outcome) = &outcome
-        && !known.contains(outcome)
-    {
-        let message = format!("unknown outcome '{outcome}'; known: {}", known.join(", "));
-        return Err(Problem::invalid_at("/outcome", message));
-    }
+    let rules = Rules::of(&entries);
+    let found = outcome.map(|given| {
+        let found = rules.as_ref().and_then(|rules| rules.find_outcome(&given));
+        found.ok_or_else(|| {
+            let known = rules.as_ref().map(Rules::outcome_ids).unwrap_or_default();
+            let message = format!("unknown outcome '{given}'; known: {}", known.join(", "));
+            Problem::invalid_at("/outcome", message)
+        })
+    });
+    let (outcome, value) = match found.transpose()? {
+        Some((outcome, value)) => (Some(outcome.id.clone()), value.map(Edge::recorded)),
+        None => (None, None),
+    };
     let recorded = AuditNote::detail(match &outcome {
         Some(outcome) => format!("outcome '{outcome}'"),
         None => "withdrawn".to_owned(),
     });
     let by = caller.author(by);
-    let resolving = Resolution { outcome, by };
+    let resolving = Resolution { outcome, by, value };
     app.scheduler.resolve(row.id, resolving).await?;
     Ok(recorded)
 }

@@ -199,7 +199,7 @@ impl Content for DebateRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResolutionRequest {
-    /// The id of the outcome that happened.
+    /// The outcome that happened: its id, its label, or the number or date that the question asks for.
     #[schemars(length(min = 1, max = 200))]
     pub outcome: Option<String>,
     #[serde(default)]

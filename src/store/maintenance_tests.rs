@@ -35,6 +35,7 @@ async fn c14_old_debates_are_found(test_store: TestStore) {
     let outcome = Resolution {
         outcome: Some("yes".into()),
         by: None,
+        value: None,
     };
     store.resolve(resolved, outcome, 21).await.unwrap();
     let ids = async |keep| {

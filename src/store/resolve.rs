@@ -14,6 +14,8 @@ use super::{Store, signed, unsigned};
 pub(crate) struct Resolution {
     pub outcome: Option<String>,
     pub by: Option<String>,
+    /// The number or date, if the question asks for one and it is known.
+    pub value: Option<String>,
 }
 
 impl Store {
@@ -31,6 +33,7 @@ impl Store {
             number,
             outcome: resolution.outcome,
             by: resolution.by,
+            value: resolution.value,
         };
         self.annotate(id, update, "resolved", event, now).await
     }

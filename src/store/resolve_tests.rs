@@ -11,6 +11,7 @@ fn resolution(outcome: Option<&str>) -> Resolution {
     Resolution {
         outcome: outcome.map(str::to_owned),
         by: Some("Ada".into()),
+        value: None,
     }
 }
 

@@ -255,6 +255,14 @@ fn b01_a_bench_is_not_continued_with_other_questions_or_models() {
             "Use another --folder",
         ],
     );
+    // The folder of another version, with the same questions.
+    home.write("items.csv", &questions(2));
+    let manifest = std::fs::read_to_string(home.path().join("b/bench.json")).unwrap();
+    let own = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(manifest.contains(&own), "{manifest}");
+    home.write("b/bench.json", &manifest.replace(&own, "\"0.0.9\""));
+    home.run(&args(&[]))
+        .expect(2, &["the version of the program: it began with '0.0.9'"]);
     assert_eq!(server.count(), 2);
 }
 

@@ -3,6 +3,7 @@
 
 mod chromium;
 mod enhanced;
+mod forecasts;
 mod library;
 mod live;
 mod prompts;

@@ -15,6 +15,7 @@ mod bench;
 mod bench_compare;
 mod bench_kinds;
 mod bench_runs;
+mod bench_workers;
 mod browser;
 mod cli_texts;
 mod clients;

@@ -253,6 +253,21 @@ fn b09_numbers_and_dates_are_forecast_and_resolved_by_their_value() {
         listed[0]["forecast"]["resolution"]["outcome"],
         "10-to-below-20"
     );
+    assert_eq!(listed[0]["forecast"]["resolution"]["value"], "12.5");
+    // By hand: F rises from 0.25 at 0 over 0.5625 at 12.5 to 0.75 at 20.
+    let crps = listed[0]["forecast"]["scores"]["debate"]["crps"].as_f64();
+    let squares =
+        |width: f64, from: f64, to: f64| width * (from * from + from * to + to * to) / 3.0;
+    let expected = squares(12.5, 0.25, 0.5625) + squares(7.5, 0.4375, 0.25);
+    assert!((crps.unwrap() - expected).abs() < 1e-6, "{crps:?}");
+    let calibration = home.run(&["calibration", "--json"]).json();
+    assert_eq!(calibration["records"][0]["crps"]["questions"], 2);
+    let listed = home.run(&["questions", "list", "--set", "bridges"]);
+    let shown = &listed.expect(0, &[]).out;
+    assert!(
+        shown.contains("CRPS ") && shown.contains("% of the range over 2"),
+        "{shown}"
+    );
     // One forecast on the command line, without a set.
     let forecast = home.run(&[
         "forecast",
@@ -362,6 +377,67 @@ fn b09_a_question_is_forecast_again_on_new_evidence() {
     home.run(&args).expect(2, &["has an outcome"]);
 }
 
+/// B-09: an update keeps what the earlier forecast was asked with: criteria and their weights, roles, the seats of its
+/// cast; another cast brings its own roles.
+#[test]
+fn b09_an_update_keeps_the_request_and_the_seats() {
+    let server = server();
+    let home = Home::with_model(&server);
+    let cast = include_str!("../../crates/engine/casts/forecast.toml");
+    let engineer = "[[seats]]\nname = \"engineer\"\ntitle = \"Engineer\"\ntier = \"fast\"\ntemperature = 0.1\n\
+                    max_output_tokens = 900\npersona = \"You are the Engineer. You ask what is physically possible.\"\n";
+    home.write("builders.toml", &format!("{cast}\n{engineer}"));
+    let request = json!({
+        "task_id": "bridge",
+        "prediction_context": {
+            "task": { "raw_query": "Does the bridge open?" },
+            "outcomes": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }],
+        },
+        "config": {
+            "rounds": 1,
+            "roles": ["optimist", "engineer", "judge"],
+            "judge_weight": 0.25,
+            "scoring_criteria": ["novelty", "logical_strength"],
+            "scoring_weights": { "novelty": 3, "logical_strength": 1 },
+        },
+    });
+    home.write("request.json", &request.to_string());
+    let asked = ["forecast", "--request", "request.json", "--json"];
+    let with = ["--cast", "./builders.toml"];
+    let first = home.run(&[&asked[..], &with].concat());
+    std::fs::remove_file(home.path().join("builders.toml")).unwrap();
+    let first = first.expect(0, &[]).json();
+    let id = first["debate_id"].as_str().unwrap();
+    let update = ["forecast", "--update", id, "--json"];
+    let second = home.run(&update).expect(0, &[]).json();
+    let shape = |result: &Value| {
+        let arguments = result["debate_log"]["rounds"][0]["arguments"].as_array();
+        let arguments = arguments.unwrap().iter();
+        let scored = arguments.map(|own| (own["role"].clone(), own["scores"].clone()));
+        (
+            scored.collect::<Vec<_>>(),
+            result["probability_distribution"].clone(),
+        )
+    };
+    assert_eq!(shape(&first), shape(&second));
+    let scores = &second["debate_log"]["rounds"][0]["arguments"][1]["scores"];
+    assert_eq!(scores["composite"], 0.75 * 0.5 + 0.25 * 0.7, "{scores}");
+    let limits: Vec<_> = server
+        .heard()
+        .iter()
+        .filter(|request| said(request).contains("You are the Engineer."))
+        .map(|request| request["max_tokens"].clone())
+        .collect();
+    assert_eq!(limits, [900, 900]);
+    let other = [&update[..], &["--cast", "forecast"]].concat();
+    let other = home.run(&other).expect(0, &[]).json();
+    let roles = shape(&other).0.into_iter().map(|(role, _)| role);
+    assert_eq!(
+        roles.collect::<Vec<_>>(),
+        ["optimist", "pessimist", "contrarian", "historian", "judge"]
+    );
+}
+
 /// B-09: a set of `ForecastBench` from import to submission and resolution.
 #[test]
 fn b09_a_forecastbench_set_becomes_a_submission() {
@@ -408,6 +484,16 @@ fn b09_a_forecastbench_set_becomes_a_submission() {
         (&json!("s"), &json!("2020-03-31"))
     );
     assert!((0.0..=1.0).contains(&forecasts[0]["forecast"].as_f64().unwrap()));
+    let csv = ["questions", "export", "--set", "bridges", "--format", "csv"];
+    let csv = home.run(&csv).expect(0, &[]).out.clone();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows[0].starts_with("question_id,question,outcome,probability,crowd"));
+    // Yes and no of three questions.
+    assert_eq!(rows.len(), 1 + 2 * 3, "{csv}");
+    assert!(
+        rows[1].starts_with("m,") && rows[1].contains(",Yes,"),
+        "{csv}"
+    );
     let resolution = |id: &str, date: &str, to: f64| json!({ "id": id, "resolution_date": date, "resolved_to": to, "resolved": true });
     let resolutions = json!({ "resolutions": [
         resolution("m", "2020-03-08", 1.0), resolution("s", "2020-03-08", 0.0), resolution("other", "2020-03-08", 0.0)] });

@@ -95,6 +95,9 @@ pub enum Event {
         number: u32,
         outcome: Option<String>,
         by: Option<String>,
+        /// The number or date, of a question that asks for one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
     },
     /// Something that happened while the decision was implemented (E-13).
     Tracked {

@@ -144,6 +144,8 @@ pub struct BlindAnswers {
     pub round: u32,
     /// Whether the seats read these answers later in the debate.
     pub are_read: bool,
+    /// The last part of the names of later steps in which the seats answer again, in the same field.
+    pub again: Option<&'static str>,
 }
 
 /// The subject of such a debate.

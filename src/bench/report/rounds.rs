@@ -37,13 +37,16 @@ pub(super) fn by_round(bench: &BenchReport) -> Option<Section> {
     let caption = "Corrected: wrong, then right. Collapsed: right, then wrong";
     blocks.push(Block::Table(Table::of(caption, &columns, rows)));
     let moved = bench.movements.iter().filter_map(|one| {
-        let efficiency = one.efficiency?;
-        let interval = one.interval.map_or_else(String::new, |interval| {
+        let moved = &one.movement;
+        let efficiency = moved.efficiency?;
+        let of = one.debate.as_ref();
+        let of = of.map_or_else(String::new, |debate| format!(" of {debate}"));
+        let interval = moved.interval.map_or_else(String::new, |interval| {
             format!(" (95% {:+.2} to {:+.2})", interval.low, interval.high)
         });
         let text = format!(
-            "Movement in round {} was worth λ = {efficiency:+.2}{interval}: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.",
-            one.round
+            "Movement in round {}{of} was worth λ = {efficiency:+.2}{interval}: 1 if all of it was information, 0 if it was worth nothing, −1 if all of it was noise.",
+            moved.round
         );
         Some(Block::note(text, Tone::Plain))
     });

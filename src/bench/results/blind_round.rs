@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use roundtable_core::bench::{
-    Arm, Cell, Key, Measure, Moves, Record, RoundMoves, Seat, Spent, Ties,
+    Arm, Cell, Key, Measure, Moves, Record, RoundMoves, Seat, Spent, Ties, movements,
 };
 use roundtable_core::usage::Money;
+use roundtable_engine::event::Entry;
 
 use super::{Results, spent_of};
-use crate::bench::blind::{self, Lender};
+use crate::bench::DebateMovements;
+use crate::bench::blind::{self, Lender, Typed};
 use crate::bench::plan::{DebateArm, Unit};
 use crate::bench::run::Run;
 use crate::clock;
@@ -74,13 +76,39 @@ impl Results<'_> {
 
     /// The blind answers of a debate, if it has them: nothing is asked again.
     pub(super) fn blind(&self, debate: &DebateArm) -> Option<Record> {
+        self.record(debate, |entries| {
+            let blind = blind::answers(entries).into_iter();
+            blind.map(|own| (0, own)).collect()
+        })
+    }
+
+    /// λ of every round in which the seats of a debate answer again.
+    pub(super) fn movements(&self, debate: &DebateArm) -> Vec<DebateMovements> {
+        let record = self.record(debate, |entries| {
+            let blind = blind::answers(entries).into_iter();
+            let blind = blind.map(|own| (0, own));
+            blind.chain(blind::later_answers(entries)).collect()
+        });
+        let moved = record.as_ref().map(movements).unwrap_or_default();
+        moved
+            .into_iter()
+            .map(|own| DebateMovements::new(Some(&debate.name), own))
+            .collect()
+    }
+
+    /// The answers of a debate's seats as a record, each with its round from 0.
+    fn record(
+        &self,
+        debate: &DebateArm,
+        answers: impl for<'e> Fn(&'e [Entry]) -> Vec<(usize, Typed<'e>)>,
+    ) -> Option<Record> {
         let mut seats: Vec<Seat> = Vec::new();
-        let mut rows: Vec<(usize, usize, Option<String>, Spent)> = Vec::new();
+        let mut rows: Vec<(usize, usize, usize, Option<String>, Spent)> = Vec::new();
         for (place, question) in self.questions.iter().enumerate() {
             let Some(entries) = self.journal(place, &Unit::Debate(debate)) else {
                 continue;
             };
-            for (step, typed) in blind::answers(entries) {
+            for (round, (step, typed)) in answers(entries) {
                 let name = &step.call.seat;
                 let seat = seats.iter().position(|seat| seat.name == *name);
                 let seat = seat.unwrap_or_else(|| {
@@ -94,7 +122,7 @@ impl Results<'_> {
                 let spent = &step.call.spent;
                 let cost = spent.cost.map(Money::dollars);
                 let spent = spent_of(spent.usage, cost, spent.latency_ms);
-                rows.push((place, seat, answer, spent));
+                rows.push((place, round, seat, answer, spent));
             }
         }
         if seats.len() < 2 {
@@ -106,9 +134,10 @@ impl Results<'_> {
             let happened = matches!(one.key, Key::Probability { happened: true });
             (one.question.clone(), u32::from(happened))
         });
-        let mut record = Record::new(questions.collect(), seats, 1, is_forecast);
+        let rounds = rows.iter().map(|(_, round, ..)| round + 1).max()?;
+        let mut record = Record::new(questions.collect(), seats, rounds, is_forecast);
         let mut numbers: HashMap<(usize, String), u32> = HashMap::new();
-        for (place, seat, answer, spent) in rows {
+        for (place, round, seat, answer, spent) in rows {
             let key = &self.questions[place].key;
             let probability = answer.as_deref().filter(|_| is_forecast);
             let probability = probability.and_then(|answer| answer.parse().ok());
@@ -124,7 +153,7 @@ impl Results<'_> {
                 probability,
                 spent,
             };
-            record.set(place, 0, seat, cell);
+            record.set(place, round, seat, cell);
         }
         Some(record)
     }

@@ -166,6 +166,7 @@ async fn answer(
         jobs: usize::from(args.jobs),
         fallback_local: args.models.fallback_local,
         allow_secrets: args.allow_secrets,
+        on_workers: None,
         also: Vec::new(),
     };
     let mode = OutputMode {

@@ -68,6 +68,7 @@ pub(super) async fn questions(
         fallback_local: args.seats_and_models.fallback_local,
         allow_secrets: args.allow_secrets,
         also: args.also.clone(),
+        on_workers: on_workers(app, args, &manifest).await?,
     };
     let progress = mode.progress_sink();
     let runner = Runner::open(app, &folder, options, progress, cancel.clone()).await?;
@@ -115,6 +116,36 @@ pub(super) async fn questions(
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The name by which workers' databases tell benches apart, if they run this one.
+async fn on_workers(
+    app: &AppContext,
+    args: &Args,
+    manifest: &Manifest,
+) -> Result<Option<String>, Failure> {
+    if !args.on_workers {
+        return Ok(None);
+    }
+    let store = app.store().await?;
+    let is_shared = store.is_shared();
+    let ready = if is_shared && !args.estimate {
+        store.set_up_queue().await
+    } else {
+        Ok(())
+    };
+    store.close().await;
+    ready?;
+    if !is_shared {
+        return Err(Failure::usage(
+            "--on-workers needs a PostgreSQL database with workers: set --database, or leave the option out",
+        ));
+    }
+    output::note("Waiting for workers. If none runs, start one with: roundtable worker");
+    Ok(Some(format!(
+        "{} {:?} {:?}",
+        manifest.sha256, manifest.model, manifest.seats
+    )))
 }
 
 struct Bench<'a> {

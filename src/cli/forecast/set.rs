@@ -6,17 +6,15 @@ use roundtable_core::usage::Money;
 use tokio_util::sync::CancellationToken;
 
 use super::super::args::DebateArgs;
-use super::super::display::summary;
 use super::super::output;
+use super::super::questions::table;
 use super::super::run::interruption;
 use crate::app_context::AppContext;
-use crate::clock;
 use crate::failure::{Code, Failure};
 use crate::format::counted;
-use crate::questions::results::{self, unknown_set};
+use crate::questions::results::unknown_set;
 use crate::questions::run::{RunOptions, RunSummary, SetRun};
 use crate::setup::DebateSpec;
-use crate::store::Store;
 
 /// The options for a set.
 #[derive(Debug, Clone, clap::Args)]
@@ -95,19 +93,10 @@ pub(super) async fn run(
         output::note("Saved. Run the same command again to continue.");
         return Ok(Code::Interrupted.into());
     }
-    let shown = show(&store, set, limit, debate.output.json).await;
+    let shown = table::show(&store, set, limit, debate.output.json).await;
     store.close().await;
     shown?;
     Ok(ending(set, &summary))
-}
-
-async fn show(store: &Store, set: &str, limit: Option<usize>, json: bool) -> Result<(), Failure> {
-    let results = results::results(store, set, clock::now(), limit).await?;
-    if json {
-        return output::json(&results);
-    }
-    summary::print_report(&results::report(set, &results));
-    Ok(())
 }
 
 fn ending(set: &str, summary: &RunSummary) -> ExitCode {

@@ -4,9 +4,14 @@ use std::process::ExitCode;
 
 use roundtable_core::forecast::Criteria;
 use roundtable_core::format::percent;
+use roundtable_engine::cast::seating::Wishes;
+use roundtable_engine::cast::{Cast, CastChoice};
+use roundtable_engine::data::{Origin, Text};
+use roundtable_engine::event::{Entry, Setup};
+use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{Input, Overview, Rules};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::args::DebateArgs;
 use super::super::run::{Person, Terminal, create, run as play};
@@ -19,7 +24,7 @@ use crate::setup::DebateSpec;
 pub(super) async fn run(
     app: &AppContext,
     id: &str,
-    given: Input,
+    (given, cast): (Input, Option<CastChoice>),
     debate: &DebateArgs,
 ) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
@@ -39,23 +44,15 @@ pub(super) async fn run(
             resolution.outcome, row.id
         )));
     }
-    let mut request = json!(rules.request);
-    if rules.criteria == Criteria::standard()
-        && let Some(config) = request["config"].as_object_mut()
-    {
-        config.remove("scoring_criteria");
-    }
-    let crowd = rules.crowd.as_ref().map(|crowd| crowd.values().to_vec());
-    let input = Input {
-        context: Some(notes(&rules, &overview, given.context.as_deref())),
-        scale: rules.scale.clone(),
-        crowd: given.crowd.or(crowd),
-        score: given.score.or(Some(rules.is_scored)),
-        request: Some(request),
-        outcomes: None,
-        ..given
+    let input = repeated(&rules, &overview, given, cast.is_some());
+    let cast = match cast {
+        Some(cast) => cast,
+        None => cast_of(&entries, &rules)?,
     };
-    let spec = DebateSpec::new(&Forecast, row.question.clone(), &input);
+    let spec = DebateSpec {
+        cast: Some(cast),
+        ..DebateSpec::new(&Forecast, row.question.clone(), &input)
+    };
     let new = create(app, &store, spec, debate).await?;
     if let Some((set, question)) = store.question_of(row.id).await? {
         let number = store.forecasts_of(&set, &question).await?;
@@ -66,6 +63,64 @@ pub(super) async fn run(
     }
     let terminal = Terminal::new(app, Person::Watches);
     play(app, &store, new, &debate.output, terminal).await
+}
+
+/// The input of the earlier forecast, with what is given instead. Another cast has roles of its own.
+fn repeated(rules: &Rules, overview: &Overview, given: Input, has_other_cast: bool) -> Input {
+    let mut request = json!(rules.request);
+    if let Some(config) = request["config"].as_object_mut() {
+        if rules.criteria == Criteria::standard() {
+            config.remove("scoring_criteria");
+        } else {
+            config.insert("scoring_weights".into(), weights(&rules.criteria));
+        }
+        if has_other_cast {
+            config.remove("roles");
+        }
+    }
+    let crowd = rules.crowd.as_ref().map(|crowd| crowd.values().to_vec());
+    let price = rules.value.as_ref().and_then(|value| value.max_price);
+    Input {
+        context: Some(notes(rules, overview, given.context.as_deref())),
+        scale: rules.scale.clone(),
+        crowd: given.crowd.or(crowd),
+        score: given.score.or(Some(rules.is_scored)),
+        stop_by_value: given.stop_by_value.or(price),
+        request: Some(request),
+        outcomes: None,
+        ..given
+    }
+}
+
+fn weights(criteria: &Criteria) -> Value {
+    let weights = criteria.all().iter();
+    let weights: Map<String, Value> = weights
+        .map(|criterion| (criterion.name.clone(), json!(criterion.weight)))
+        .collect();
+    weights.into()
+}
+
+/// The seats of the earlier forecast: its cast may have been another one, or have changed since.
+fn cast_of(entries: &[Entry], rules: &Rules) -> Result<CastChoice, Failure> {
+    let setup: Option<&Setup> = entries.iter().find_map(|entry| entry.event.setup());
+    let seats = setup.into_iter().flat_map(|setup| &setup.seats);
+    let cast = Cast {
+        name: Forecast::NAME.to_owned(),
+        title: None,
+        protocol: Forecast::NAME.to_owned(),
+        summary: "The seats of the earlier forecast.".to_owned(),
+        seats: seats.map(|seated| seated.seat.clone()).collect(),
+        panel: None,
+        criteria: rules.rubric.clone(),
+        seating: Wishes::default(),
+    };
+    let content = toml::to_string(&cast)
+        .map_err(|error| Failure::other(format!("cannot repeat the cast: {error}")))?;
+    Ok(CastChoice::File(Text {
+        name: "the earlier forecast".to_owned(),
+        origin: Origin::BuiltIn,
+        content,
+    }))
 }
 
 /// The earlier notes and forecast, then the new evidence.

@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub(super) question: String,
     pub(super) rules: Rules,
     pub(super) outcome: Option<String>,
+    /// The number or date that was recorded.
+    pub(super) value: Option<String>,
 }
 
 /// All forecasts, newest first.
@@ -51,13 +53,18 @@ pub(super) async fn known(store: &Store) -> Result<Vec<Known>, Failure> {
         } else {
             None
         };
+        let (outcome, value) = match resolution {
+            Some(resolution) => (Some(resolution.outcome), resolution.value),
+            None => (None, None),
+        };
         all.push(Known {
             id: row.id,
             made_on: day_of(&clock::stamp(row.created_at)),
             has_ended: row.ended_at.is_some(),
             question: setup.question,
             rules,
-            outcome: resolution.map(|resolution| resolution.outcome),
+            outcome,
+            value,
         });
     }
     Ok(all)

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::protocols::forecast::Edge;
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -119,11 +120,12 @@ fn of_row(row: &Row, known: &[Known]) -> Result<Vec<(Uuid, Resolution)>, String>
         ));
     }
     let resolutions = named.into_iter().map(|forecast| {
-        let outcome = find_outcome(&row.outcome, &forecast.rules);
-        let outcome = outcome.map_err(|failure| failure.message().to_owned())?;
+        let found = find_outcome(&row.outcome, &forecast.rules);
+        let (outcome, value) = found.map_err(|failure| failure.message().to_owned())?;
         let resolution = Resolution {
             outcome: Some(outcome.id.clone()),
             by: row.by.clone().filter(|by| !by.is_empty()),
+            value: value.map(Edge::recorded),
         };
         Ok((forecast.id, resolution))
     });
@@ -158,9 +160,10 @@ fn of_json(text: &str, known: &[Known]) -> Result<(Resolutions, Vec<String>), Fa
         return Err(Failure::usage(faults.join("\n")));
     }
     let is_new = |(id, resolution): &(Uuid, Resolution)| {
-        !known
-            .iter()
-            .any(|own| own.id == *id && own.outcome == resolution.outcome)
+        !known.iter().any(|own| {
+            let same_value = resolution.value.is_none() || own.value == resolution.value;
+            own.id == *id && own.outcome == resolution.outcome && same_value
+        })
     };
     let all = found.len();
     found.retain(is_new);

@@ -1,8 +1,10 @@
 //! Sets of questions: import, list, remove, export.
 
 use std::path::Path;
+use std::pin::pin;
 use std::process::ExitCode;
 
+use futures::TryStreamExt;
 use roundtable_engine::report::{Block, Cell, Report, Section, Table};
 use serde_json::json;
 
@@ -13,7 +15,7 @@ use crate::failure::{Code, Failure};
 use crate::format::counted;
 use crate::questions::import::{self, Parsed};
 use crate::questions::results::{self, unknown_set};
-use crate::questions::submission::{self, Format, Source};
+use crate::questions::submission::{Format, Source, Submission};
 use crate::store::Store;
 
 /// The options of an import.
@@ -147,16 +149,6 @@ pub(super) async fn list(store: &Store, json: bool) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn show(store: &Store, set: &str, json: bool) -> Result<ExitCode, Failure> {
-    let results = results::results(store, set, clock::now(), None).await?;
-    if json {
-        output::json(&results)?;
-    } else {
-        summary::print_report(&results::report(set, &results));
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 pub(super) async fn remove(store: &Store, set: &str) -> Result<ExitCode, Failure> {
     match store.remove_questions(set).await? {
         0 => Err(unknown_set(store, set).await?),
@@ -178,14 +170,18 @@ pub(super) async fn export(
     names: (&str, &str),
     file: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let results = results::results(store, set, clock::now(), None).await?;
-    let (text, missing) = match format {
-        Format::Csv => submission::csv(&results, source)?,
-        Format::ForecastBench => {
-            let (json, missing) = submission::forecastbench(&results, source, names)?;
-            (output::json_text(&json)?, missing)
-        }
-    };
+    let mut found = pin!(results::results(store, set, clock::now()));
+    let mut submission = Submission::new(format, source, names);
+    let mut count = 0;
+    while let Some(result) = found.try_next().await? {
+        submission.add(&result)?;
+        count += 1;
+    }
+    if count == 0 {
+        return Err(unknown_set(store, set).await?);
+    }
+    let missing = submission.missing();
+    let text = submission.finish()?;
     output::write_to(file, &text)?;
     if missing == 0 {
         return Ok(ExitCode::SUCCESS);

@@ -189,8 +189,10 @@ fn b09_forecastbench_sets_are_read() {
             .contains(&(vec!["s1@2026-03-08".into(), "s1".into()], "No".into()))
     );
     assert_eq!(outcomes.notes, ["1 not resolved yet"]);
-    let odd = json!({ "resolutions": [{ "id": "m1", "resolved_to": 0.4, "resolved": true }] });
-    assert!(outcomes::parse(&odd.to_string()).is_err());
+    let share = json!({ "resolutions": [{ "id": "m1", "resolved_to": 0.4, "resolved": true }] });
+    let share = outcomes::parse(&share.to_string()).unwrap();
+    assert_eq!(share.outcomes, []);
+    assert_eq!(share.notes, ["1 without an outcome: neither 0 nor 1"]);
 }
 
 #[test]

@@ -62,8 +62,9 @@ fn choices(item: &Value, place: &str, parsed: &mut Parsed) {
     };
     let label = |answer: &Value| text(answer, "text").unwrap_or_default();
     let share = |answer: &Value| {
-        let field = answer.get("probability").or_else(|| answer.get("prob"));
-        field.and_then(number)
+        ["probability", "prob"]
+            .iter()
+            .find_map(|name| number(answer.get(*name)?))
     };
     if item.get("shouldAnswersSumToOne").and_then(Value::as_bool) != Some(false) {
         let outcomes = answers.iter().map(label).collect();
@@ -73,7 +74,10 @@ fn choices(item: &Value, place: &str, parsed: &mut Parsed) {
                 .find(|answer| text(answer, "id") == question.resolution);
             Question {
                 crowd: answers.iter().map(share).collect(),
-                resolution: won.map(label).or_else(|| question.resolution.clone()),
+                // Several answers that share the market are no outcome.
+                resolution: question
+                    .resolution
+                    .map(|_| won.map_or_else(|| "MKT".to_owned(), label)),
                 ..question
             }
         });
@@ -123,10 +127,19 @@ fn numeric(item: &Value) -> Result<Question, String> {
         open_below: false,
         open_above: false,
     };
-    let resolution = item.get("resolutionValue").and_then(number);
+    // The market resolves to a probability, which is a place on its scale.
+    let share = item.get("resolutionProbability").and_then(number);
+    let resolution = share.map(|share| {
+        if is_log {
+            (to - from + 1.0).powf(share) + from - 1.0
+        } else {
+            from + (to - from) * share
+        }
+    });
     let question = market(item, Kind::Scale { scale })?;
     Ok(Question {
         resolution: resolution
+            .filter(|_| question.resolution.as_deref() == Some("MKT"))
             .map(|value| value.to_string())
             .or(question.resolution),
         base_rates: text(item, "value")

@@ -1,7 +1,7 @@
 //! Posts of the API of Metaculus: single questions, groups, and conditional pairs.
 
 use roundtable_core::forecast::{Bins, Distribution, OpenEnds};
-use roundtable_engine::protocols::forecast::{Edge, Scale};
+use roundtable_engine::protocols::forecast::{Edge, MAX_OUTCOMES, Scale};
 use serde_json::Value;
 
 use super::{Parsed, day, day_of, items, number, text};
@@ -9,6 +9,8 @@ use crate::questions::{Condition, Kind, Question};
 
 /// The bins of a number or a date, without those for open ends.
 const BINS: usize = 8;
+/// Values of a count that each have a bin; with the open ends that is the most that a forecast can have.
+const MAX_VALUES: usize = MAX_OUTCOMES - 2;
 
 pub(super) fn parse(json: &Value, parsed: &mut Parsed) {
     for (number, post) in (1..).zip(items(json)) {
@@ -93,13 +95,14 @@ fn question(own: &Value, post: &Value) -> Result<Question, String> {
     let id = text(own, "id")
         .or_else(|| text(post, "id"))
         .ok_or("it has no id")?;
-    let asked = text(own, "title")
-        .or_else(|| text(post, "title"))
-        .ok_or("it has no title")?;
+    let asked = title(own, post).ok_or("it has no title")?;
     let category = post
         .pointer("/projects/category/0/name")
         .and_then(Value::as_str);
-    let criteria = [text(own, "resolution_criteria"), text(own, "fine_print")];
+    // A group has the texts of its questions once.
+    let group = post.get("group_of_questions");
+    let shared = |name: &str| text(own, name).or_else(|| text(group?, name));
+    let criteria = [shared("resolution_criteria"), shared("fine_print")];
     let criteria: Vec<String> = criteria.into_iter().flatten().collect();
     let deadline = [
         "scheduled_resolve_time",
@@ -112,7 +115,7 @@ fn question(own: &Value, post: &Value) -> Result<Question, String> {
         .find_map(|name| own.get(*name).and_then(day));
     let kind = kind_of(own).unwrap_or_default();
     let mut question = Question {
-        background: text(own, "description").or_else(|| text(post, "description")),
+        background: shared("description").or_else(|| text(post, "description")),
         criteria: (!criteria.is_empty()).then(|| criteria.join("\n")),
         url: text(post, "page_url").or_else(|| {
             let post = text(post, "id")?;
@@ -123,8 +126,12 @@ fn question(own: &Value, post: &Value) -> Result<Question, String> {
         ..Question::new(&id, "metaculus", &asked, Kind::Binary)
     };
     let latest = own.pointer("/aggregations/recency_weighted/latest");
-    let values = latest.and_then(|latest| latest.get("forecast_values")?.as_array());
-    let values: Option<Vec<f64>> = values.and_then(|values| values.iter().map(number).collect());
+    let listed = |name: &str| -> Option<Vec<f64>> {
+        let values = latest?.get(name)?.as_array()?;
+        let values: Vec<f64> = values.iter().map(number).collect::<Option<_>>()?;
+        (!values.is_empty()).then_some(values)
+    };
+    let values = listed("forecast_values");
     let resolution = text(own, "resolution");
     match kind.as_str() {
         "multiple_choice" => {
@@ -136,7 +143,7 @@ fn question(own: &Value, post: &Value) -> Result<Question, String> {
             question.kind = Kind::MultipleChoice {
                 outcomes: outcomes.collect(),
             };
-            question.crowd = values;
+            question.crowd = values.or_else(|| listed("centers"));
             question.resolution = resolution;
         }
         "numeric" | "date" | "discrete" | "continuous" => {
@@ -156,13 +163,25 @@ fn question(own: &Value, post: &Value) -> Result<Question, String> {
             let older = own
                 .pointer("/community_prediction/full/q2")
                 .and_then(number);
-            let centre = latest.and_then(|latest| number(latest.pointer("/centers/0")?));
-            let yes = values.and_then(|values| values.last().copied());
-            question.crowd = centre.or(yes).or(older).map(|share| vec![share]);
+            let first = |name: &str| listed(name)?.first().copied();
+            let yes = first("centers").or_else(|| values?.last().copied());
+            let yes = yes.or_else(|| first("means"));
+            question.crowd = yes.or(older).map(|share| vec![share]);
             question.resolution = resolution;
         }
     }
     Ok(question)
+}
+
+/// The title of the question; those of groups may only say what differs, such as "By May?".
+fn title(own: &Value, post: &Value) -> Option<String> {
+    const WORDS: usize = 4;
+    match (text(own, "title"), text(post, "title")) {
+        (Some(own), Some(post)) if own.split_whitespace().count() < WORDS && own != post => {
+            Some(format!("{post} — {own}"))
+        }
+        (own, post) => own.or(post),
+    }
 }
 
 /// The range of a number or a date.
@@ -171,6 +190,8 @@ struct Range {
     zero: Option<f64>,
     bins: Bins,
     scale: Scale,
+    /// The values at which the crowd's distribution is given, if the export has them.
+    grid: Option<Vec<f64>>,
 }
 
 const DAY_S: f64 = 86_400.0;
@@ -179,11 +200,12 @@ impl Range {
     fn of(own: &Value, kind: &str) -> Result<Self, String> {
         let is_date = kind == "date";
         let end = |name: &str, older: &str| {
-            let value = own.pointer(&format!("/scaling/{name}"));
-            let value = value.or_else(|| own.pointer(&format!("/possibilities/scale/{older}")));
-            let value = value
-                .and_then(number)
-                .ok_or_else(|| format!("it has no {name}"))?;
+            let places = [
+                format!("/scaling/{name}"),
+                format!("/possibilities/scale/{older}"),
+            ];
+            let value = places.iter().find_map(|at| number(own.pointer(at)?));
+            let value = value.ok_or_else(|| format!("it has no {name}"))?;
             // Dates are seconds there, and days here.
             Ok::<f64, String>(if is_date {
                 (value / DAY_S).floor()
@@ -196,14 +218,20 @@ impl Range {
         let zero = zero.map(|zero| if is_date { zero / DAY_S } else { zero });
         let flag = |name: &str| {
             let scaling = own.get("scaling").and_then(|scaling| scaling.get(name));
-            let found = own.get(name).or(scaling).and_then(Value::as_bool);
-            found.unwrap_or(false)
+            let found = [own.get(name), scaling].into_iter().flatten();
+            found.filter_map(Value::as_bool).any(|flag| flag)
         };
         let open = OpenEnds {
             below: flag("open_lower_bound"),
             above: flag("open_upper_bound"),
         };
-        let bins = Bins::spaced(ends, BINS, zero, open).map_err(|error| error.to_string())?;
+        // A count with few values has a bin for each.
+        let places = ["/scaling/inbound_outcome_count", "/inbound_outcome_count"];
+        let count = places.iter().find_map(|at| own.pointer(at)?.as_u64());
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let count = count.filter(|count| kind == "discrete" && (2..=MAX_VALUES).contains(count));
+        let bins = Bins::spaced(ends, count.unwrap_or(BINS), zero, open);
+        let bins = bins.map_err(|error| error.to_string())?;
         let edges = bins.edges().iter().map(|edge| {
             if !is_date {
                 return Some(Edge::Number(*edge));
@@ -225,6 +253,7 @@ impl Range {
             zero,
             bins,
             scale,
+            grid: grid(own),
         })
     }
 
@@ -233,6 +262,10 @@ impl Range {
     fn crowd(&self, cdf: &[f64]) -> Option<Distribution> {
         let steps = cdf.len().checked_sub(1).filter(|steps| *steps > 0)?;
         let (from, to) = self.ends;
+        if let Some(grid) = self.grid.as_ref().filter(|grid| grid.len() == cdf.len()) {
+            let points: Vec<_> = grid.iter().copied().zip(cdf.iter().copied()).collect();
+            return self.bins.of_cdf(&points).ok();
+        }
         let points = cdf.iter().enumerate().map(|(step, share)| {
             let along = step as f64 / steps as f64;
             let value = match self.zero {
@@ -243,4 +276,18 @@ impl Range {
         });
         self.bins.of_cdf(&points.collect::<Vec<_>>()).ok()
     }
+}
+
+/// Numbers, or for dates times in ISO 8601, which are days here.
+#[expect(clippy::cast_precision_loss, reason = "seconds since 1970")]
+fn grid(own: &Value) -> Option<Vec<f64>> {
+    let values = own.pointer("/scaling/continuous_range")?.as_array()?;
+    let values = values.iter().map(|value| match value {
+        Value::String(stamp) => {
+            let at: jiff::Timestamp = stamp.parse().ok()?;
+            Some(at.as_second() as f64 / DAY_S)
+        }
+        other => number(other),
+    });
+    values.collect()
 }

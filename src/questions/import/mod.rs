@@ -304,3 +304,7 @@ fn id_of(question: &str) -> String {
 #[cfg(test)]
 #[path = "import_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "platform_tests.rs"]
+mod platform_tests;

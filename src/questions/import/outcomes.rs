@@ -24,18 +24,18 @@ pub(crate) fn parse(json: &str) -> Result<ResolvedQuestions, Failure> {
     let value: Value = serde_json::from_str(json)
         .map_err(|error| Failure::usage(format!("the file is not valid JSON: {error}")))?;
     if let Some(resolutions) = value.get("resolutions").and_then(Value::as_array) {
-        return of_forecastbench(resolutions);
+        return Ok(of_forecastbench(resolutions));
     }
     Ok(of_questions(super::parse(json, None)?))
 }
 
-fn of_forecastbench(resolutions: &[Value]) -> Result<ResolvedQuestions, Failure> {
+fn of_forecastbench(resolutions: &[Value]) -> ResolvedQuestions {
     let mut found = ResolvedQuestions {
         by: "ForecastBench".into(),
         ..ResolvedQuestions::default()
     };
-    let (mut open, mut faults) = (0, Vec::new());
-    for (place, item) in (1..).zip(resolutions) {
+    let (mut open, mut partial) = (0, 0);
+    for item in resolutions {
         // A combination of two questions.
         let Some(id) = text(item, "id") else {
             continue;
@@ -45,14 +45,15 @@ fn of_forecastbench(resolutions: &[Value]) -> Result<ResolvedQuestions, Failure>
         let outcome = match value {
             Some(value) if value >= 1.0 => "Yes",
             Some(value) if value <= 0.0 => "No",
-            _ if is_resolved == Some(true) => {
-                faults.push(format!("resolution {place}: resolved_to must be 0 or 1"));
-                continue;
-            }
             _ => "",
         };
-        if is_resolved != Some(true) || outcome.is_empty() {
+        if is_resolved != Some(true) {
             open += 1;
+            continue;
+        }
+        // A market can resolve to a share.
+        if outcome.is_empty() {
+            partial += 1;
             continue;
         }
         // A question about a series is one for each date.
@@ -61,13 +62,15 @@ fn of_forecastbench(resolutions: &[Value]) -> Result<ResolvedQuestions, Failure>
         let ids = of_series.into_iter().chain([id]).collect();
         found.outcomes.push((ids, outcome.to_owned()));
     }
-    if !faults.is_empty() {
-        return Err(Failure::usage(faults.join("\n")));
-    }
     if open > 0 {
         found.notes.push(format!("{open} not resolved yet"));
     }
-    Ok(found)
+    if partial > 0 {
+        found
+            .notes
+            .push(format!("{partial} without an outcome: neither 0 nor 1"));
+    }
+    found
 }
 
 fn of_questions(parsed: Parsed) -> ResolvedQuestions {

@@ -28,6 +28,10 @@ fn items(json: &Value) -> Vec<&Value> {
 }
 
 fn market(item: &Value, event: Option<&Value>, place: &str, parsed: &mut Parsed) {
+    if item.get("outcomes").is_none_or(Value::is_null) {
+        parsed.leave_out("markets without outcomes");
+        return;
+    }
     let is_closed = item.get("closed").and_then(Value::as_bool) == Some(true);
     let question = question(item, event, is_closed);
     parsed.add(place, question);
@@ -59,13 +63,20 @@ fn question(item: &Value, event: Option<&Value>, is_closed: bool) -> Result<Ques
     Ok(Question {
         criteria: text(item, "description").or_else(|| from_event("description")),
         url: slug.map(|slug| format!("https://polymarket.com/market/{slug}")),
-        resolves_on: item
-            .get("endDate")
-            .or_else(|| event?.get("endDate"))
-            .and_then(day),
-        domain: text(item, "category").or_else(|| from_event("category")),
-        // The prices of a closed market are its outcome.
-        crowd: prices.filter(|_| !is_closed),
+        resolves_on: [
+            item.get("endDate"),
+            item.get("endDateIso"),
+            event.and_then(|event| event.get("endDate")),
+        ]
+        .into_iter()
+        .flatten()
+        .find_map(day),
+        domain: text(item, "category")
+            .or_else(|| from_event("category"))
+            .or_else(|| tag(item))
+            .or_else(|| tag(event?)),
+        // The prices of a closed market are its outcome; those of a market without trades are 0.
+        crowd: prices.filter(|prices| !is_closed && prices.iter().any(|price| *price > 0.0)),
         resolution: won,
         ..Question::new(
             &id,
@@ -78,6 +89,11 @@ fn question(item: &Value, event: Option<&Value>, is_closed: bool) -> Result<Ques
             },
         )
     })
+}
+
+/// The first topic.
+fn tag(item: &Value) -> Option<String> {
+    text(item.get("tags")?.as_array()?.first()?, "label")
 }
 
 /// A list, or a text that contains one as JSON, as the API has it.

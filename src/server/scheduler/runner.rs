@@ -115,7 +115,7 @@ impl Scheduler {
             }
         };
         let protocol = &lease.setup().protocol;
-        if !is_requested && protocols::named(protocol).is_none() {
+        if !is_requested && protocols::of_stored(protocol).is_none() {
             let why = format!("it has no protocol '{protocol}'");
             return self.leave_alone(&lease, LeaveAlone::Always, why).await;
         }

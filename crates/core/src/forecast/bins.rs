@@ -176,6 +176,36 @@ impl Bins {
         None
     }
 
+    /// The width of the range between the first and the last edge.
+    pub fn width(&self) -> f64 {
+        let ends = self.edges.first().zip(self.edges.last());
+        ends.map_or(0.0, |(first, last)| last - first)
+    }
+
+    /// The continuous ranked probability score within the range: ∫ (F(x) − 1{x ≥ value})² dx between the first and the last edge, in
+    /// their unit; lower is better. F is the cumulative distribution, in which the probability of a bin is spread evenly. Beyond the
+    /// ends a forecast does not say where its probability lies, so nothing is counted there. `None` for other numbers of bins, or a
+    /// value that is not a number.
+    pub fn crps(&self, forecast: &Distribution, value: f64) -> Option<f64> {
+        if forecast.outcomes() != self.count() || value.is_nan() {
+            return None;
+        }
+        let mut below = 0.0;
+        let mut score = 0.0;
+        for (extent, share) in self.extents().into_iter().zip(forecast.values()) {
+            let (start, end) = (below, below + share);
+            below = end;
+            let (Some(from), Some(to)) = (extent.from, extent.to) else {
+                continue;
+            };
+            let cut = value.clamp(from, to);
+            let at_cut = start + share * (cut - from) / (to - from);
+            score += squares(cut - from, start, at_cut);
+            score += squares(to - cut, 1.0 - at_cut, 1.0 - end);
+        }
+        Some(score)
+    }
+
     /// The probability of each bin by a cumulative distribution: points of a value and the probability of being at most that
     /// value, which rise in both. Between points it is a line. A closed end is a point itself. Beyond the outermost point
     /// towards an open end, half of the remaining probability is beyond the end.
@@ -219,6 +249,11 @@ impl Bins {
         }
         Ok(Distribution::normalised(&shares)?)
     }
+}
+
+/// The integral of the square of a line that goes from one height to another over this width.
+fn squares(width: f64, from: f64, to: f64) -> f64 {
+    width * (from * from + from * to + to * to) / 3.0
 }
 
 /// Rounding error of a sum of probabilities.

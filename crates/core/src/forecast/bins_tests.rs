@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 const OPEN: OpenEnds = OpenEnds {
@@ -177,4 +179,59 @@ fn b09_a_forecast_survives_the_way_through_its_quantiles() {
     });
     let back = range.of_cdf(&points).unwrap();
     assert!(back.movement(&forecast).unwrap() < 0.03, "{back:?}");
+}
+
+/// B-09: computed by hand: two bins of 0.5 each make F(x) = x/2 between 0 and 2.
+#[test]
+fn b09_crps_is_the_squared_distance_to_the_value() {
+    let forecast = |shares: &[f64]| Distribution::normalised(shares).unwrap();
+    let closed = Bins::new(vec![0.0, 1.0, 2.0], OpenEnds::default()).unwrap();
+    let even = forecast(&[0.5, 0.5]);
+    let at = |value: f64| closed.crps(&even, value).unwrap();
+    // ∫ (x/2)² from 0 to 1 and ∫ (1 − x/2)² from 1 to 2 are 1/12 each.
+    assert!((at(1.0) - 1.0 / 6.0).abs() < 1e-12);
+    // 0.5³/12, and 2/3 · 0.75³.
+    assert!((at(0.5) - (0.125 / 12.0 + 2.0 / 3.0 * 0.421_875)).abs() < 1e-12);
+    // ∫ (1 − x/2)² from 0 to 2 is 2/3; from the other end it is the same.
+    assert!((at(0.0) - 2.0 / 3.0).abs() < 1e-12);
+    assert!((at(2.0) - 2.0 / 3.0).abs() < 1e-12);
+    // Open ends: F rises from 0.2 to 0.7 in the one inner bin, where the value is below, so 1 − F falls from 0.8 to 0.3.
+    let open = OpenEnds {
+        below: true,
+        above: true,
+    };
+    let open = Bins::new(vec![0.0, 1.0], open).unwrap();
+    let tails = forecast(&[0.2, 0.5, 0.3]);
+    let expected = (0.64 + 0.24 + 0.09) / 3.0;
+    assert!((open.crps(&tails, -5.0).unwrap() - expected).abs() < 1e-12);
+    assert_eq!(open.crps(&tails, -5.0), open.crps(&tails, 0.0));
+    // 0.2² + 0.2·0.7 + 0.7² over 3.
+    assert!((open.crps(&tails, 9.0).unwrap() - 0.67 / 3.0).abs() < 1e-12);
+    assert_eq!(open.crps(&even, 0.5), None);
+    assert_eq!(open.crps(&tails, f64::NAN), None);
+}
+
+proptest! {
+    /// B-09: the score is proper: on average over values drawn from it, no other forecast is better than the true one.
+    #[test]
+    fn b09_crps_is_least_for_the_true_forecast(
+        truth in prop::collection::vec(0.01..1.0_f64, 4),
+        said in prop::collection::vec(0.01..1.0_f64, 4),
+    ) {
+        let open = OpenEnds { below: true, above: true };
+        let bins = Bins::new(vec![0.0, 1.0, 3.0], open).unwrap();
+        let truth = Distribution::normalised(&truth).unwrap();
+        let said = Distribution::normalised(&said).unwrap();
+        let mean = |forecast: &Distribution| -> f64 {
+            let extents = bins.extents().into_iter().zip(truth.values());
+            extents.map(|(extent, share)| {
+                // A fine grid within each bin; beyond an end every value counts the same.
+                let (from, to) = (extent.from.unwrap_or(-1.0), extent.to.unwrap_or(4.0));
+                let points = (0..400).map(|step| from + (to - from) * (f64::from(step) + 0.5) / 400.0);
+                let scores = points.map(|value| bins.crps(forecast, value).unwrap());
+                share * scores.sum::<f64>() / 400.0
+            }).sum()
+        };
+        prop_assert!(mean(&truth) <= mean(&said) + 1e-4);
+    }
 }

@@ -20,13 +20,15 @@ fn agreement(probabilities: &[f64]) -> f64 {
     let largest = largest_spread(probabilities.len());
     match deviation(probabilities) {
         Some(deviation) if largest > 0.0 => (1.0 - deviation / largest).clamp(0.0, 1.0),
-        // A single role has nothing to disagree with.
         _ => 1.0,
     }
 }
 
-/// The agreement on every outcome, in the order of the outcomes. Empty without roles.
+/// The agreement on every outcome, in the order of the outcomes. Empty with fewer than two roles: one cannot agree or disagree.
 pub fn outcome_agreement(roles: &[&Distribution]) -> Vec<f64> {
+    if roles.len() < 2 {
+        return Vec::new();
+    }
     let outcomes = roles.iter().map(|role| role.outcomes()).min().unwrap_or(0);
     (0..outcomes)
         .map(|outcome| {
@@ -36,7 +38,7 @@ pub fn outcome_agreement(roles: &[&Distribution]) -> Vec<f64> {
         .collect()
 }
 
-/// The mean over the outcomes. `None` without roles.
+/// The mean over the outcomes. `None` with fewer than two roles.
 pub fn mean_agreement(roles: &[&Distribution]) -> Option<f64> {
     mean(&outcome_agreement(roles))
 }

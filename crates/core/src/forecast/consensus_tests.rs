@@ -36,8 +36,15 @@ fn f09_consensus_is_one_in_agreement_and_zero_at_the_largest_spread() {
         let score = mean_agreement(&apart).unwrap();
         assert!(score.abs() < 1e-12, "{n} roles: {score}");
     }
+}
+
+/// F-09: agreement needs two; a role that is left alone is not reported as full agreement.
+#[test]
+fn f09_a_single_role_has_no_agreement() {
     assert_eq!(mean_agreement(&[]), None);
-    assert_eq!(mean_agreement(&[&of(0.2)]), Some(1.0));
+    assert_eq!(mean_agreement(&[&of(0.2)]), None);
+    assert!(outcome_agreement(&[&of(0.2)]).is_empty());
+    assert_eq!(mean_agreement(&[&of(0.2), &of(0.2)]), Some(1.0));
 }
 
 /// A worked example by hand: 0.6, 0.2 and 0.4 have σ = √(0.08/3); σmax for three is √2/3.

@@ -1,5 +1,6 @@
 //! A cast's wishes for the models of its seats, and which seats judge which.
 
+use roundtable_core::distinct::distinct;
 use serde::{Deserialize, Serialize};
 
 use super::councils::{CRITIC, Fault, ORCHESTRATOR};
@@ -31,6 +32,22 @@ impl Wishes {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// The wishes of a seat in a cast with these wishes for all.
+    #[must_use]
+    pub fn over(&self, all: &Self) -> Self {
+        let forbidden = all.forbid.iter().chain(&self.forbid);
+        Self {
+            pin: self.pin.clone().or_else(|| all.pin.clone()),
+            prefer: if self.prefer.is_empty() {
+                all.prefer.clone()
+            } else {
+                self.prefer.clone()
+            },
+            forbid: distinct(forbidden.cloned()),
+            judges: self.judges.clone(),
+        }
+    }
 }
 
 impl Cast {
@@ -40,17 +57,14 @@ impl Cast {
     }
 
     fn place(&self, seat: &Seat) -> Place {
-        let (all, own) = (&self.seating, &seat.seating);
-        let or = |own: &[String], all: &[String]| if own.is_empty() { all } else { own }.to_vec();
+        let mut wishes = seat.seating.over(&self.seating);
+        if wishes.judges.is_empty() {
+            wishes.judges = self.judged_by(seat);
+        }
         Place {
             seat: seat.name.clone(),
             tier: seat.tier,
-            wishes: Wishes {
-                pin: own.pin.clone().or_else(|| all.pin.clone()),
-                prefer: or(&own.prefer, &all.prefer),
-                forbid: [all.forbid.as_slice(), &own.forbid].concat(),
-                judges: or(&own.judges, &self.judged_by(seat)),
-            },
+            wishes,
             taken_by: None,
         }
     }

@@ -1,20 +1,19 @@
 //! A single call: one seat answers, in the form of a panel's blind answer. The baseline of benches (B-01); it is not offered as a
 //! way to debate.
 
-use roundtable_core::estimate::{Outline, PlannedCall};
+use roundtable_core::estimate::Outline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::panel::Answer;
-use super::record_header::{DebateStatus, RecordHeader};
+use super::record_header::DebateStatus;
+use super::single_call;
 use super::verdict_header;
-use crate::cast::Cast;
-use crate::data::{Origin, Text};
 use crate::depth::Depth;
-use crate::event::{End, Entry, Setup, State};
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, end_of};
+use crate::protocol::{Context, Fault, Plan, Protocol, Request};
 use crate::report::{Report, VerdictAnswer};
 use crate::table::{Halt, Table};
 
@@ -62,64 +61,26 @@ impl Protocol for Call {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Input>, Vec<Fault>> {
-        let question = request.question.trim().to_owned();
-        let mut faults: Vec<Fault> = context
-            .check_question(&question)
-            .err()
-            .into_iter()
-            .collect();
-        let text = Text {
-            name: "call.toml".into(),
-            origin: Origin::BuiltIn,
-            content: CAST.into(),
-        };
-        match Cast::of(&text) {
-            Ok(cast) if faults.is_empty() => {
-                Ok(Plan::new(question, cast, EmbedderUse::None, Input {}))
-            }
-            Ok(_) => Err(faults),
-            Err(error) => {
-                faults.push(Fault::new("/cast", error.to_string()));
-                Err(faults)
-            }
-        }
+        single_call::plan(CAST, &request, &context, Input {})
     }
 
     fn outline(_: &Input, setup: &Setup) -> Outline {
-        let seats = setup.seats.iter();
-        let calls = seats.map(|seated| PlannedCall::new(&seated.seat.name, 0));
-        Outline::fixed(vec![calls.collect()])
+        single_call::outline(setup)
     }
 
     async fn play(table: &Table, _: &Input) -> Result<End, Halt> {
-        let ended = |state: State, reason: String| End {
-            state,
-            reason: Some(reason),
-            result: None,
-        };
-        let Some(seated) = table.setup().seats.first() else {
-            return Ok(ended(State::Failed, "the cast has no seat".into()));
-        };
         table.round(1, "answer");
         let turn = table
-            .ask::<Answer>(&seated.seat.name, "answer")
+            .ask::<Answer>("answerer", "answer")
             .in_round(1)
             .prompt(
                 "panel/answer",
                 given!({ "question": table.setup().question }),
             )
+            .last()
             .send()
             .await;
-        match turn {
-            Ok(Some(turn)) => end_of(State::Complete, None, &turn.reply),
-            Ok(None) => {
-                let missing = table.missing();
-                let reasons: Vec<&str> = missing.iter().map(|one| one.reason.as_str()).collect();
-                Ok(ended(State::Failed, reasons.join("; ")))
-            }
-            Err(Halt::Budget(limit)) => Ok(ended(State::Partial, limit.to_string())),
-            Err(halt) => Err(halt),
-        }
+        single_call::end(table, turn)
     }
 
     fn report(entries: &[Entry]) -> Report {
@@ -142,16 +103,6 @@ impl Protocol for Call {
     }
 
     fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
-        let header = RecordHeader::of(id, timestamp, entries)?;
-        let result: Option<Answer> = header.status.verdict();
-        Some(serde_json::json!({
-            "id": header.id,
-            "timestamp": header.timestamp,
-            "protocol": header.setup.protocol,
-            "question": header.setup.question,
-            "state": header.status.state,
-            "models": header.models,
-            "result": result,
-        }))
+        single_call::record::<Answer>(id, timestamp, entries)
     }
 }

@@ -36,7 +36,7 @@ use roundtable_core::estimate::Outline;
 use roundtable_core::format::percent;
 use serde_json::{Value, json};
 
-pub use calibration::{Calibration, GroupRecord, Grouping, Record, calibration_report};
+pub use calibration::{Calibration, GroupRecord, Grouping, MeanCrps, Record, calibration_report};
 pub use contract::{
     DebateRequest, Disagreement, LoggedArgument, Outcome, OutcomeForecast, Phase, Round,
 };
@@ -46,7 +46,7 @@ pub use input::{Input, crowd_forecast};
 pub use overview::{Overview, history_report};
 pub use replies::{Argument, Scoring, Synthesis};
 pub use request::{Fault, MAX_OUTCOMES, MAX_ROUNDS, MIN_OUTCOMES};
-pub use resolution::{Resolution, Scored, resolution_of, scored};
+pub use resolution::{Actual, Resolution, Scored, resolution_of, scored};
 pub use result::{DebateResult, schema};
 pub use rules::{ForecastContext, ForecastPlan, Rules, Settings, plan};
 pub use scale::{Bound, Edge, QuantileValue, Scale, ScaleError};

@@ -1,18 +1,17 @@
 //! The grading of one open answer against a rubric, for benches (B-01). The judge does not learn who answered; the bench asks it
 //! twice, with the answer before and after the rubric. It is not offered as a way to debate.
 
-use roundtable_core::estimate::{Outline, PlannedCall};
+use roundtable_core::estimate::Outline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::record_header::{DebateStatus, RecordHeader};
-use crate::cast::Cast;
-use crate::data::{Origin, Text};
+use super::record_header::DebateStatus;
+use super::single_call;
 use crate::depth::Depth;
-use crate::event::{End, Entry, Setup, State};
+use crate::event::{End, Entry, Setup};
 use crate::prompt::given;
-use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, end_of};
+use crate::protocol::{Context, Fault, Plan, Protocol, Request};
 use crate::reply::Reply;
 use crate::report::Report;
 use crate::table::{Halt, Table};
@@ -110,37 +109,17 @@ impl Protocol for Grade {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Input>, Vec<Fault>> {
-        let question = request.question.trim().to_owned();
-        context
-            .check_question(&question)
-            .map_err(|fault| vec![fault])?;
-        let text = Text {
-            name: "grade.toml".into(),
-            origin: Origin::BuiltIn,
-            content: CAST.into(),
-        };
-        let cast = Cast::of(&text).map_err(|error| vec![Fault::new("/cast", error.to_string())])?;
-        Ok(Plan::new(question, cast, EmbedderUse::None, input))
+        single_call::plan(CAST, &request, &context, input)
     }
 
     fn outline(_: &Input, setup: &Setup) -> Outline {
-        let seats = setup.seats.iter();
-        let calls = seats.map(|seated| PlannedCall::new(&seated.seat.name, 0));
-        Outline::fixed(vec![calls.collect()])
+        single_call::outline(setup)
     }
 
     async fn play(table: &Table, rules: &Input) -> Result<End, Halt> {
-        let ended = |state: State, reason: String| End {
-            state,
-            reason: Some(reason),
-            result: None,
-        };
-        let Some(seated) = table.setup().seats.first() else {
-            return Ok(ended(State::Failed, "the cast has no seat".into()));
-        };
         table.round(1, "grade");
         let turn = table
-            .ask::<Grading>(&seated.seat.name, "grade")
+            .ask::<Grading>("judge", "grade")
             .in_round(1)
             .prompt(
                 "bench/grade",
@@ -152,18 +131,10 @@ impl Protocol for Grade {
                     "answer_first": rules.answer_first,
                 }),
             )
+            .last()
             .send()
             .await;
-        match turn {
-            Ok(Some(turn)) => end_of(State::Complete, None, &turn.reply),
-            Ok(None) => {
-                let missing = table.missing();
-                let reasons: Vec<&str> = missing.iter().map(|one| one.reason.as_str()).collect();
-                Ok(ended(State::Failed, reasons.join("; ")))
-            }
-            Err(Halt::Budget(limit)) => Ok(ended(State::Partial, limit.to_string())),
-            Err(halt) => Err(halt),
-        }
+        single_call::end(table, turn)
     }
 
     fn report(_: &[Entry]) -> Report {
@@ -171,16 +142,6 @@ impl Protocol for Grade {
     }
 
     fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
-        let header = RecordHeader::of(id, timestamp, entries)?;
-        let result: Option<Grading> = header.status.verdict();
-        Some(serde_json::json!({
-            "id": header.id,
-            "timestamp": header.timestamp,
-            "protocol": header.setup.protocol,
-            "question": header.setup.question,
-            "state": header.status.state,
-            "models": header.models,
-            "result": result,
-        }))
+        single_call::record::<Grading>(id, timestamp, entries)
     }
 }

@@ -12,6 +12,7 @@ mod record_header;
 mod replay;
 mod result_line;
 mod scrutiny;
+mod single_call;
 mod verdict_header;
 
 use std::sync::Arc;

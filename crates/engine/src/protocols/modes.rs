@@ -102,6 +102,7 @@ impl Protocol for Modes {
             field: "debate_alignment",
             round: u32::from(is_parallel),
             are_read: is_parallel,
+            again: Some("speak"),
         })
     }
 

@@ -72,6 +72,7 @@ impl Protocol for Panel {
             field: "position",
             round: 1,
             are_read: true,
+            again: None,
         })
     }
 

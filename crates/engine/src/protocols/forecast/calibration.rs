@@ -59,6 +59,36 @@ pub struct Record {
     pub interval: Option<Interval>,
     /// 1 − the debate's Brier score divided by this one's, on the same questions; 0 is no better, 1 is perfect. `None` for the debate.
     pub skill: Option<f64>,
+    /// Of the questions about a number or date whose value was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crps: Option<MeanCrps>,
+}
+
+/// The mean continuous ranked probability score as a share of the range of each question, so that units do not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct MeanCrps {
+    pub questions: usize,
+    /// From 0, certain of the value, to 1, certain of the other end of the range.
+    pub mean: f64,
+    /// 1 − the debate's mean divided by this one, on the same questions. `None` for the debate.
+    pub skill: Option<f64>,
+}
+
+impl MeanCrps {
+    fn of(debates: &[Scored], scores: &[Option<Score>], is_debate: bool) -> Option<Self> {
+        let pairs = debates.iter().zip(scores).filter_map(|(debate, score)| {
+            let width = debate.actual.as_ref()?.bins.width();
+            Some(((*score)?.crps? / width, debate.debate.crps? / width))
+        });
+        let (these, own): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let mean_of_these = mean(&these)?;
+        let skill = mean(&own).filter(|_| !is_debate && mean_of_these > 0.0);
+        Some(Self {
+            questions: these.len(),
+            mean: mean_of_these,
+            skill: skill.map(|own| 1.0 - own / mean_of_these),
+        })
+    }
 }
 
 /// The gain of the debates over their blind first rounds.
@@ -199,6 +229,7 @@ fn records(debates: &[Scored]) -> Vec<Record> {
             difference: compared.difference,
             interval: compared.interval,
             skill: compared.skill,
+            crps: MeanCrps::of(debates, scores, is_debate),
         })
     };
     let of = |source: &str, score: &dyn Fn(&Scored) -> Option<Score>| {

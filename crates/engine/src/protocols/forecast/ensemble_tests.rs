@@ -24,6 +24,7 @@ fn resolved(number: usize, yes: f64, happened: usize) -> Scored {
     let score = Score {
         brier: 0.1,
         log: 0.1,
+        crps: None,
     };
     let seat = Seat {
         agent: "m".into(),
@@ -43,6 +44,7 @@ fn resolved(number: usize, yes: f64, happened: usize) -> Scored {
         roles: BTreeMap::new(),
         panel: vec![(seat, distribution.clone())],
         happened,
+        actual: None,
         forecast_at: 0,
         uniform: score,
         simulation: None,

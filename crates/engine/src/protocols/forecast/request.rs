@@ -32,7 +32,8 @@ const ARGUMENT_LENGTHS: std::ops::RangeInclusive<u64> = 100..=4000;
 pub(super) const SUM_TOLERANCE: f64 = 0.011;
 
 const DEFAULT_ROUNDS: u64 = 3;
-const DEFAULT_LENGTH: u64 = 500;
+/// Tokens of an argument.
+pub(super) const DEFAULT_LENGTH: u64 = 500;
 const DEFAULT_JUDGE_WEIGHT: Probability = Probability::percent(60);
 
 /// `roles` are those of the cast, in its order; they are also the default.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use roundtable_core::forecast::{Distribution, Question, Seat, brier, log_score};
+use roundtable_core::forecast::{Bins, Distribution, Question, Seat, brier, log_score};
 use roundtable_core::value::Movement;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::contract::OutcomeProbability;
 use super::result::{ForecastSnapshot, stamp};
 use super::rules::Rules;
+use super::scale::Edge;
 use crate::event::{Entry, Event, Millis, Setup};
 use crate::journal::current;
 
@@ -21,20 +22,27 @@ pub struct Resolution {
     pub outcome: String,
     pub at: String,
     pub by: Option<String>,
+    /// The number or date, of a question that asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     #[serde(skip)]
     pub at_ms: Millis,
 }
 
 /// The last resolution counts; one without an outcome retracts the earlier ones.
 pub fn resolution_of(entries: &[Entry]) -> Option<Resolution> {
-    let (at_ms, outcome, by) = entries.iter().rev().find_map(|entry| match &entry.event {
-        Event::Resolved { outcome, by, .. } => Some((entry.at, outcome, by)),
-        _ => None,
-    })?;
+    let (at_ms, outcome, by, value) =
+        entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::Resolved {
+                outcome, by, value, ..
+            } => Some((entry.at, outcome, by, value)),
+            _ => None,
+        })?;
     Some(Resolution {
         outcome: outcome.clone()?,
         at: stamp(at_ms),
         by: by.clone(),
+        value: value.clone(),
         at_ms,
     })
 }
@@ -62,6 +70,9 @@ pub struct Scored {
     /// The outcome's index.
     #[serde(skip)]
     pub happened: usize,
+    /// The number or date, if the question asks for one and it was recorded.
+    #[serde(skip)]
+    pub actual: Option<Actual>,
     /// When the forecast was made.
     #[serde(skip)]
     pub forecast_at: Millis,
@@ -93,13 +104,36 @@ pub struct Scored {
 pub struct Score {
     pub brier: f64,
     pub log: f64,
+    /// The continuous ranked probability score of a number or date whose value was recorded, in its unit (dates: days).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crps: Option<f64>,
+}
+
+/// The value that a question about a number or date came out with, and the bins of its scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Actual {
+    pub bins: Bins,
+    pub value: f64,
+}
+
+impl Actual {
+    fn of(rules: &Rules, resolution: &Resolution) -> Option<Self> {
+        let bins = rules.scale.as_ref()?.bins().ok()?;
+        let value = Edge::parse(resolution.value.as_deref()?)?.position();
+        Some(Self { bins, value })
+    }
 }
 
 impl Score {
-    pub(super) fn of(forecast: &Distribution, happened: usize) -> Option<Self> {
+    pub(super) fn of(
+        forecast: &Distribution,
+        happened: usize,
+        actual: Option<&Actual>,
+    ) -> Option<Self> {
         Some(Self {
             brier: brier(forecast, happened)?,
             log: log_score(forecast, happened)?,
+            crps: actual.and_then(|actual| actual.bins.crps(forecast, actual.value)),
         })
     }
 }
@@ -127,7 +161,9 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
     let values: Vec<f64> = forecast.iter().map(|outcome| outcome.probability).collect();
     let debate = Distribution::normalised(&values).ok()?;
     let extras = &snapshot.verdict.roundtable;
-    let score = |values: &[f64]| Score::of(&Distribution::normalised(values).ok()?, happened);
+    let actual = Actual::of(&snapshot.rules, &resolution);
+    let scored = |forecast: &Distribution| Score::of(forecast, happened, actual.as_ref());
+    let score = |values: &[f64]| scored(&Distribution::normalised(values).ok()?);
     let listed = |given: &Vec<OutcomeProbability>| {
         let values = given.iter().map(|outcome| outcome.probability.value());
         score(&values.collect::<Vec<_>>())
@@ -149,7 +185,7 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         outcome: resolution.outcome,
         known_at,
         due_at: over,
-        debate: Score::of(&debate, happened)?,
+        debate: scored(&debate)?,
         accuracy_pool: pool.and_then(|pool| listed(&pool.probabilities)),
         blind_first_round: worth.and_then(|worth| listed(&worth.blind.probabilities)),
         panel: panel(snapshot.setup, &snapshot.rules, &by_role),
@@ -162,13 +198,9 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
             .into_iter()
             .filter_map(|(role, values)| Some((role, score(&values)?)))
             .collect(),
-        uniform: Score::of(&Distribution::uniform(outcomes.len()).ok()?, happened)?,
+        uniform: scored(&Distribution::uniform(outcomes.len()).ok()?)?,
         simulation: extras.baselines.simulation.as_ref().and_then(listed),
-        crowd: snapshot
-            .rules
-            .crowd
-            .as_ref()
-            .and_then(|own| Score::of(own, happened)),
+        crowd: snapshot.rules.crowd.as_ref().and_then(scored),
         families: families(snapshot.setup),
         extra_cost: worth.and_then(|worth| {
             let (all, blind) = (worth.debated.cost?, worth.blind.cost?);
@@ -183,6 +215,7 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
             Movement::of(&blind, debate.values(), happened)
         }),
         outcomes,
+        actual,
         forecast: debate,
     })
 }

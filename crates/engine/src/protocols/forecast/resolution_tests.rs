@@ -21,6 +21,7 @@ async fn resolved(outcomes: &[Option<&str>], at: Millis) -> Vec<Entry> {
                 number,
                 outcome: outcome.map(str::to_owned),
                 by: Some("Ada".into()),
+                value: None,
             },
         });
     }

@@ -15,7 +15,7 @@ use super::Forecast;
 use super::contract::{DebateRequest, Outcome};
 use super::prompt_inputs::{self, LARGEST_TOKENS, ORDINARY_TOKENS};
 use super::request::{self, Fault};
-use super::scale::Scale;
+use super::scale::{Edge, Scale};
 use crate::cast::{Cast, Duty, Rubric, Seat};
 use crate::event::{Entry, Millis};
 use crate::protocol::Protocol;
@@ -221,13 +221,19 @@ fn cast_faults(cast: &Cast) -> Vec<Fault> {
     faults
 }
 
-/// The seats in the order of the request, with token limits for the requested argument length.
+/// The seats in the order of the request. Their token limits are meant for arguments of the default length and are raised only if
+/// the request asks for longer ones.
 fn seats_for(cast: &Cast, request: &DebateRequest) -> Cast {
     let config = &request.config;
+    let length = config.max_argument_length;
+    let is_longer = u64::from(length) > request::DEFAULT_LENGTH;
+    let needed = if is_longer { length * 2 } else { 0 };
     let roles = config.roles.iter().filter_map(|role| {
         let seat = cast.seats.iter().find(|seat| seat.name == *role)?;
         Some(Seat {
-            max_output_tokens: seat.max_output_tokens.max(config.max_argument_length * 2),
+            max_output_tokens: seat.max_output_tokens.max(needed),
+            // Kept with the debate, so that an update can have the same seats.
+            seating: seat.seating.over(&cast.seating),
             ..seat.clone()
         })
     });
@@ -304,8 +310,8 @@ impl Rules {
         Some((seat, self.crowd.as_ref()?))
     }
 
-    /// The outcome that is named by its id, by its label in any case, or by a value of the scale.
-    pub fn find_outcome(&self, given: &str) -> Option<&Outcome> {
+    /// The outcome that is named by its id, by its label in any case, or by a value of the scale, which is returned too.
+    pub fn find_outcome(&self, given: &str) -> Option<(&Outcome, Option<Edge>)> {
         let given = given.trim();
         let outcomes = &self.request.prediction_context.outcomes;
         let by_id = outcomes.iter().find(|outcome| outcome.id == given);
@@ -314,8 +320,13 @@ impl Rules {
             let mut outcomes = outcomes.iter();
             outcomes.find(|outcome| outcome.label.to_lowercase() == wanted)
         };
-        let by_value = || self.scale.as_ref()?.outcome_of(given, outcomes);
-        by_id.or_else(by_label).or_else(by_value)
+        let by_value = || {
+            let scale = self.scale.as_ref()?;
+            let value = scale.value_of(given)?;
+            Some((scale.outcome_of(value, outcomes)?, Some(value)))
+        };
+        let named = by_id.or_else(by_label).map(|outcome| (outcome, None));
+        named.or_else(by_value)
     }
 
     pub fn outcome_ids(&self) -> Vec<String> {

@@ -101,6 +101,14 @@ impl Edge {
         }
     }
 
+    /// As it is recorded: [`Edge::parse`] reads it.
+    pub fn recorded(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Date(day) => day.to_string(),
+        }
+    }
+
     fn text(self, unit: &str) -> String {
         match self {
             Self::Number(number) => format!("{}{unit}", rounded(number)),
@@ -217,12 +225,14 @@ impl Scale {
         Ok(labels.collect())
     }
 
+    /// A number, with or without the unit, or a date, as the scale asks for.
+    pub fn value_of(&self, text: &str) -> Option<Edge> {
+        let value = Edge::parse(text.trim().trim_end_matches(self.suffix().trim()))?;
+        (value.is_date() == self.is_of_dates()).then_some(value)
+    }
+
     /// The outcome that a value belongs to.
-    pub fn outcome_of<'o>(&self, value: &str, outcomes: &'o [Outcome]) -> Option<&'o Outcome> {
-        let value = Edge::parse(value.trim().trim_end_matches(self.suffix().trim()))?;
-        if value.is_date() != self.is_of_dates() {
-            return None;
-        }
+    pub fn outcome_of<'o>(&self, value: Edge, outcomes: &'o [Outcome]) -> Option<&'o Outcome> {
         outcomes.get(self.bins().ok()?.bin_of(value.position())?)
     }
 

@@ -39,7 +39,7 @@ fn b09_a_number_is_asked_for_in_bins() {
     );
     let all = outcomes(&open);
     let of = |value: &str| {
-        open.outcome_of(value, &all)
+        open.outcome_of(open.value_of(value)?, &all)
             .map(|outcome| outcome.label.clone())
     };
     assert_eq!(of("0.0999").as_deref(), Some("0% to below 0.1%"));
@@ -64,7 +64,7 @@ fn b09_a_date_is_asked_for_in_bins() {
     let all = outcomes(&scale);
     let of = |value: &str| {
         scale
-            .outcome_of(value, &all)
+            .outcome_of(scale.value_of(value)?, &all)
             .map(|outcome| outcome.label.clone())
     };
     assert_eq!(of("2026-12-31"), None);

@@ -1,5 +1,7 @@
 //! The result of a forecast: the contract's sections and our additions (F-07 … F-13, F-18, F-20, C-17).
 
+use std::collections::BTreeSet;
+
 use roundtable_core::bounded::Confidence;
 use roundtable_core::forecast::{Distribution, judged, mean, mean_agreement};
 use roundtable_core::format::percent;
@@ -335,7 +337,7 @@ fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
         .collect()
 }
 
-/// Positions of roles that do not exist are left out.
+/// Of each role that exists the first position.
 fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
     let roles = debate.role_names();
     let synthesis = debate.synthesis().into_iter();
@@ -343,16 +345,19 @@ fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
         .flat_map(|synthesis| &synthesis.disagreements)
         .map(|dispute| Disagreement {
             topic: dispute.topic.clone(),
-            positions: dispute
-                .positions
-                .iter()
-                .filter(|position| roles.contains(&position.role))
-                .map(|position| RolePosition {
-                    role: position.role.clone(),
-                    stance: position.stance.clone(),
-                    strength: position.strength,
-                })
-                .collect(),
+            positions: {
+                let mut seen = BTreeSet::new();
+                let first = dispute.positions.iter().filter(|position| {
+                    roles.contains(&position.role) && seen.insert(&position.role)
+                });
+                first
+                    .map(|position| RolePosition {
+                        role: position.role.clone(),
+                        stance: position.stance.clone(),
+                        strength: position.strength,
+                    })
+                    .collect()
+            },
             resolved: dispute.resolved,
         })
         .collect()

@@ -38,7 +38,8 @@ pub(super) fn base_rates(debates: &[Scored]) -> Vec<Option<Score>> {
             let total = real(seen + counts.len());
             let shares: Vec<f64> = counts.iter().map(|count| real(count + 1) / total).collect();
             let rate = Distribution::normalised(&shares).ok()?;
-            Score::of(&rate, debate.happened).filter(|_| seen >= MIN_EARLIER)
+            let score = Score::of(&rate, debate.happened, debate.actual.as_ref());
+            score.filter(|_| seen >= MIN_EARLIER)
         });
     }
     scores

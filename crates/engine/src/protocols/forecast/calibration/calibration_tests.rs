@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::Millis;
-use crate::protocols::forecast::resolution::{Score, Scored};
+use crate::protocols::forecast::resolution::{Actual, Score, Scored};
 
 const DAY: Millis = 24 * 60 * 60 * 1000;
 
@@ -11,7 +11,7 @@ fn yes(probability: f64) -> Distribution {
 /// A question on day `number`, forecast `said` after a blind `blind`, that came out on the same day; it was due 40 days later.
 fn question(number: u64, blind: f64, said: f64, happened: usize) -> Scored {
     let forecast = yes(said);
-    let score = |forecast: &Distribution| Score::of(forecast, happened).unwrap();
+    let score = |forecast: &Distribution| Score::of(forecast, happened, None).unwrap();
     let seat = |agent: &str, group: &str| Seat {
         agent: agent.to_owned(),
         group: Some(group.to_owned()),
@@ -39,6 +39,7 @@ fn question(number: u64, blind: f64, said: f64, happened: usize) -> Scored {
             (seat("crowd", "crowd"), yes(0.5)),
         ],
         happened,
+        actual: None,
         forecast_at: number * DAY,
         uniform: score(&yes(0.5)),
         simulation: None,
@@ -172,4 +173,33 @@ fn b09_horizons_are_whole_days() {
 #[test]
 fn b09_the_calibration_report_says_what_to_do_with_it() {
     insta::assert_json_snapshot!(calibration_report(&twenty()));
+}
+
+/// B-09: CRPS of different units are compared as shares of the range of each question. By hand: F(x) = x/2 and the value 1 of 0 to 2
+/// give 1/6, a twelfth of the range; the uniform forecast is the same here; 0.8 below 1 gives (0.8² + 0.2²)/3.
+#[test]
+fn b09_crps_is_compared_as_a_share_of_the_range() {
+    use roundtable_core::forecast::{Bins, OpenEnds};
+    let of = |number: u64, unit: f64| {
+        let mut own = question(number, 0.5, 0.8, 0);
+        let bins = Bins::new(vec![0.0, unit, 2.0 * unit], OpenEnds::default()).unwrap();
+        let actual = Actual { bins, value: unit };
+        let score = |shares: f64| Score::of(&yes(shares), 0, Some(&actual)).unwrap();
+        (own.debate, own.uniform) = (score(0.8), score(0.5));
+        own.actual = Some(actual);
+        own
+    };
+    let plain = question(3, 0.5, 0.8, 0);
+    let calibration = Calibration::of(vec![of(1, 1.0), of(2, 1000.0), plain], 30 * DAY);
+    let debate = record(&calibration, "debate").crps.unwrap();
+    assert_eq!((debate.questions, debate.skill), (2, None));
+    close(debate.mean, 0.68 / 3.0 / 2.0);
+    let uniform = record(&calibration, "uniform").crps.unwrap();
+    close(uniform.mean, 1.0 / 12.0);
+    close(uniform.skill.unwrap(), 1.0 - 0.34 * 4.0);
+    assert_eq!(record(&calibration, "crowd").crps, None);
+    let report = serde_json::to_string(&calibration_report(&calibration)).unwrap();
+    assert!(report.contains("CRPS of numbers and dates"), "{report}");
+    let without = Calibration::of(vec![question(1, 0.5, 0.8, 0)], 30 * DAY);
+    assert_eq!(record(&without, "debate").crps, None);
 }

@@ -79,7 +79,8 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
     );
     let diagram = Block::Chart(diagram(&calibration.reliability));
     let parts = calibration.decomposition.as_ref().map(parts);
-    let scores = std::iter::once(Block::Table(scores)).chain(parts.map(Block::Table));
+    let scores = [Some(scores), parts, crps(&calibration.records)];
+    let scores = scores.into_iter().flatten().map(Block::Table);
     let mut sections = vec![
         Section::main("Scores", scores.collect()),
         Section::main("Reliability", vec![note, diagram]),
@@ -103,6 +104,25 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
         sections,
         ..Report::default()
     }
+}
+
+/// The scores of numbers and dates; `None` if no value was recorded.
+fn crps(records: &[Record]) -> Option<Table> {
+    let rows = records.iter().filter_map(|record| {
+        let crps = record.crps?;
+        let skill = crps.skill;
+        Some(vec![
+            Cell::new(record.source.clone()),
+            Cell::new(crps.questions.to_string()),
+            Cell::new(format!("{:.3}", crps.mean)),
+            Cell::new(skill.map_or_else(|| "–".to_owned(), |own| format!("{own:+.3}"))),
+        ])
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let caption = "CRPS of numbers and dates: the squared distance of the cumulative distribution to the value that came out, as a share of \
+                   the range of the bins. Lower is better; positive skill favours the debate";
+    let columns = ["", "#questions", "#CRPS", "#skill"];
+    (!rows.is_empty()).then(|| Table::of(caption, &columns, rows))
 }
 
 fn summary(own: &Deliberation) -> String {

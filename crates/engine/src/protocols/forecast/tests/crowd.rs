@@ -46,7 +46,7 @@ fn b09_a_scale_makes_the_outcomes() {
         ("below-1", "Below 1%"),
     ] {
         assert_eq!(
-            rules.find_outcome(given).map(|own| own.label.as_str()),
+            rules.find_outcome(given).map(|(own, _)| own.label.as_str()),
             Some(label)
         );
     }

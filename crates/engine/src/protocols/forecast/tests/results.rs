@@ -140,6 +140,64 @@ async fn f08_the_probability_is_the_weighted_mean_of_judge_and_consensus() {
     close(result.consensus_score.unwrap(), mean);
 }
 
+/// F-09: of one role that is left there is no agreement to report.
+#[tokio::test]
+async fn f09_a_role_that_is_left_alone_agrees_with_nobody() {
+    let model = Scripted::new(|request: &Request, _| {
+        if name(request) == "argument" && who(request).0 != "optimist" {
+            return Err(ModelError::Unreachable {
+                detail: "gone".into(),
+            });
+        }
+        Ok(good(request).to_string())
+    });
+    let result = played(&model, &Arc::default()).await;
+    assert_eq!(result.roundtable.state, State::Partial);
+    assert_eq!(result.consensus_score, None);
+    assert!(result.roundtable.extras.consensus_by_outcome.is_empty());
+    assert_eq!(result.probability_distribution.len(), 3);
+}
+
+/// F-02: a seat's output limit is sent as its cast states it; longer arguments raise it.
+#[test]
+fn f02_the_output_limit_of_a_seat_is_that_of_its_cast() {
+    let mut cast = cast();
+    cast.seats[0].max_output_tokens = 900;
+    let limit_at = |length: Value| {
+        let mut asked = request();
+        asked["config"] = json!({ "max_argument_length": length });
+        let setup = setup_with(&asked, &cast, Ability::Full);
+        setup.seats[0].seat.max_output_tokens
+    };
+    let limits = [json!(100), json!(500), json!(501), json!(2000)].map(limit_at);
+    assert_eq!(limits, [900, 900, 1002, 4000]);
+}
+
+/// F-10: a role has one position in a dispute; of several the first is kept.
+#[tokio::test]
+async fn f10_a_role_has_one_position_in_a_dispute() {
+    let model = script(|request, mut reply| {
+        if name(request) == "forecast_synthesis" {
+            let again = json!({ "role": "pessimist", "stance": "And again", "strength": 0.2 });
+            let positions = reply["disagreements"][0]["positions"].as_array_mut();
+            positions.unwrap().push(again);
+        }
+        reply
+    });
+    let result = played(&model, &Arc::default()).await;
+    let positions = result.disagreement_map[0].positions.iter();
+    let positions: Vec<_> = positions
+        .map(|position| (position.role.as_str(), position.stance.as_str()))
+        .collect();
+    assert_eq!(
+        positions,
+        [
+            ("pessimist", "Second-round effects are coming"),
+            ("historian", "They faded every time"),
+        ]
+    );
+}
+
 /// F-07: the dominant argument, and the outcomes that the roles moved toward.
 #[tokio::test]
 async fn f07_round_summaries_are_computed_from_scores_and_probabilities() {
