@@ -253,7 +253,7 @@ impl From<NotReady> for Failure {
             return Self::refused(vec![Fault::new("/model", message)]);
         }
         Self::no_model(format!(
-            "cannot use the embedded model: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
+            "cannot use the embedded model: {error}.\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
              Ollama, or choose a model with --model. `roundtable doctor` checks the setup."
         ))
     }

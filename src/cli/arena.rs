@@ -18,7 +18,7 @@ use crate::store::Address;
 /// Compare casts or models on your own questions by blind preference
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable arena new questions.txt --between panel,anthropic:claude-opus-4-5 --max-cost 3\n  roundtable arena new questions.txt --between panel,panel+mine@quick\n  roundtable serve          # then vote on its page /arenas\n  roundtable arena show questions-1a2b3c4d --json\n\nYou see two answers, A and B, in an order drawn by --seed, and not whose they are. Bradley–Terry turns your votes into strengths."
+    after_help = "Examples:\n  roundtable arena new questions.txt --between panel,openai:gpt-5 --max-cost 3\n  roundtable arena new questions.txt --between panel,panel+mine@quick\n  roundtable serve          # then vote on its page /arenas\n  roundtable arena show questions-1a2b3c4d --json\n\nYou see two answers, A and B, in an order drawn by --seed, and not whose they are. Bradley–Terry turns your votes into strengths."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

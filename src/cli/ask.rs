@@ -16,7 +16,7 @@ use crate::setup::DebateSpec;
 /// Answer a question, after a skeptic has attacked the answer
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable ask \"Is a four-day week good for a support team?\"\n  roundtable ask question.md --rounds 2..3 --max-cost 0.50\n  git diff | roundtable ask - --model lab:qwen3-32b --seat skeptic=anthropic:claude-sonnet-4-5 --json"
+    after_help = "Examples:\n  roundtable ask \"Is a four-day week good for a support team?\"\n  roundtable ask question.md --rounds 2..3 --max-cost 0.50\n  git diff | roundtable ask - --seat skeptic=anthropic:claude-sonnet-4-5"
 )]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input

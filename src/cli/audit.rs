@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// Show the audit log: who did what, when, and from where
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable audit --since 2026-03-01\n  roundtable audit --json | jq 'select(.action == \"sign-in\" and .outcome == \"refused\")'\n\nRecorded are sign-ins, tokens, deletions, decisions, outcomes of forecasts, raised budgets and changes of what was learned. Oldest first."
+    after_help = "Examples:\n  roundtable audit --since 2026-03-01\n  roundtable audit --json | jq 'select(.outcome == \"refused\")'\n\nRecorded are sign-ins, tokens, deletions, decisions, outcomes of forecasts, raised budgets and changes of what was learned. Oldest first."
 )]
 pub(crate) struct Args {
     /// Only entries of this day (UTC) or time and later, such as 2026-03-01

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable"
+    after_help = "Example:\n  roundtable completions bash > /etc/bash_completion.d/roundtable"
 )]
 pub(crate) struct Args {
     /// The shell

@@ -25,30 +25,23 @@ use crate::sources;
   collaborative       all build one answer together; in parallel
   adversarial         each challenges those who spoke before; in turn
   socratic            each questions the assumptions of the last answer; in turn
-  expert-panel        experts assess independently, then say where they differ; in parallel
-  devils-advocate     each seat argues an assigned position: YES, NO or NEUTRAL; in turn
-  delphi              anonymous estimates, revised after seeing median and quartiles; in parallel
-  red-team-blue-team  red attacks the proposal, then blue defends and improves it
+  expert-panel        experts assess independently, then compare; in parallel
+  devils-advocate     each argues an assigned YES, NO or NEUTRAL; in turn
+  delphi              anonymous estimates, revised after the median; in parallel
+  red-team-blue-team  red attacks the proposal, blue defends and improves it
 
-Which one? To find an answer: collaborative or expert-panel. To test one you have: adversarial or red-team-blue-team. For a
-number or a forecast: delphi. To see both sides of a decision: devils-advocate. To clarify the question itself: socratic.
-`roundtable modes show NAME` prints a mode, `roundtable modes new NAME` creates your own.
+Which one? To find an answer: collaborative or expert-panel. To test one you have: adversarial or red-team-blue-team. For a number or a forecast: delphi. To see both sides of a decision: devils-advocate. To clarify the question itself: socratic. `roundtable modes show NAME` prints a mode, `roundtable modes new NAME` creates your own.
 
-The panel votes ACCEPT, MINOR or BLOCKER after each round. The debate ends when at least 80% vote ACCEPT or MINOR, no BLOCKER is
-open, every confidence is at least 0.70 and the answers do not contradict each other; when two rounds change nothing; or after
-the last round. If all but one stand for an answer, it is the majority's; with less, the debate waits for your decision:
-`roundtable resume --decide CHOICE`. A panel that agrees too early has to object first.
+The panel votes ACCEPT, MINOR or BLOCKER after each round. The debate ends when at least 80% vote ACCEPT or MINOR, no BLOCKER is open, every confidence is at least 0.70 and the answers do not contradict each other; when two rounds change nothing; or after the last round. If all but one stand for an answer, it is the majority's; with less, the debate waits for your decision: `roundtable resume --decide CHOICE`. A panel that agrees too early has to object first.
 
-With --enhanced, every claim carries evidence of one of six types, with a source and a confidence. After each round, the
-similarity of the positions, their shift and the shared sources are measured; these measures decide when the debate ends. Without
-progress, it waits for your decision. This works with every mode.
+With --enhanced, every claim carries evidence of one of six types, with a source and a confidence. After each round, the similarity of the positions, their shift and the shared sources are measured; these measures decide when the debate ends. Without progress, it waits for your decision. This works with every mode.
 
 Examples:
-  roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
+  roundtable debate \"Should we move billing to Rust?\" --mode adversarial
   roundtable debate \"REST or GraphQL for the dashboard?\" --enhanced
   roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
-  roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
-  roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
+  roundtable debate \"How many calls?\" --mode delphi --focus 2=\"The last launch\"
+  roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input

@@ -10,6 +10,7 @@ mod live;
 mod markdown;
 mod person;
 pub(super) mod points;
+pub(super) mod prompt;
 mod result;
 mod status;
 pub(crate) mod summary;

@@ -19,7 +19,7 @@ use crate::store::Store;
 /// Combine the probabilities of several forecasting engines
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable ensemble engines.json\n  roundtable ensemble - --json < engines.json\n\nThe file: {\"engines\": [\n  {\"name\": \"simulation\", \"weight\": 0.5, \"confidence\": 0.8, \"probability_distribution\": [\n    {\"outcome_id\": \"yes\", \"probability\": 0.7}, {\"outcome_id\": \"no\", \"probability\": 0.3}]},\n  {\"name\": \"debate\", \"debate_id\": \"last\"}]}\nA finished forecast brings its probabilities, its confidence and the weight 0.15. Shares are weight times confidence, at most 0.60;\nthe result is calibrated once 30 forecasts have been resolved."
+    after_help = "Examples:\n  roundtable ensemble engines.json\n  roundtable ensemble - --json < engines.json\n\nThe file: {\"engines\": [\n  {\"name\": \"simulation\", \"weight\": 0.5, \"confidence\": 0.8,\n   \"probability_distribution\": [\n     {\"outcome_id\": \"yes\", \"probability\": 0.7},\n     {\"outcome_id\": \"no\", \"probability\": 0.3}]},\n  {\"name\": \"debate\", \"debate_id\": \"last\"}]}\nA finished forecast brings its probabilities, its confidence and the weight 0.15. Shares are weight times confidence, at most 0.60; the result is calibrated once 30 forecasts have been resolved."
 )]
 pub(crate) struct Args {
     /// JSON file with the engines; `-` is standard input

@@ -19,7 +19,7 @@ use crate::store::{DebateRow, Store};
 /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable export last --format md -o answer.md\n  roundtable export --format jsonl --training preference --min-score 8 -o pairs.jsonl"
+    after_help = "Examples:\n  roundtable export last --format md -o answer.md\n  roundtable export --format jsonl --training preference -o pairs.jsonl"
 )]
 pub(crate) struct Args {
     /// The debate's id, a unique prefix of it, or `last` (the default). jsonl without an id exports all debates.

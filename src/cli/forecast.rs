@@ -25,7 +25,7 @@ use set::SetArgs;
 /// Forecast the probability of every outcome with five roles
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome \"Arsenal\" --outcome \"Chelsea\" --outcome \"Another\" --resolves 2027-05-20\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast \"Does the bill pass by July?\" --outcome Yes --outcome No --context notes.md --domain politics\n  roundtable forecast \"How high will inflation be in 2027?\" --bins 0,1,2,3 --unit % --crowd 5 --crowd 20 --crowd 40 --crowd 25 --crowd 10\n  roundtable forecast --set november --concurrency 20 --max-cost 20\n  roundtable forecast --update last --context news.md\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."
+    after_help = "Examples:\n  roundtable forecast \"Who wins the cup?\" --outcome Arsenal --outcome Chelsea\n  roundtable forecast --request request.json --json > result.json\n  roundtable forecast bill.md --outcome Yes --outcome No --resolves 2027-05-20\n  roundtable forecast \"Inflation in 2027?\" --bins 0,1,2,3 --unit %\n  roundtable forecast --set november --concurrency 20 --max-cost 20\n  roundtable forecast --update last --context news.md\n\nOnce the outcome is known: roundtable resolve ID OUTCOME. To score past forecasts: roundtable calibration."
 )]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input

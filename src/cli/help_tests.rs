@@ -32,6 +32,47 @@ fn the_help_fits_80_columns() {
     assert!(plain.find("\n  ask ").unwrap() < plain.find("\n  show ").unwrap());
 }
 
+/// A command that is split over two lines cannot be copied.
+#[test]
+fn no_example_is_wrapped_at_80_columns() {
+    let mut examples = 0;
+    let mut waiting = vec![Cli::command()];
+    while let Some(command) = waiting.pop() {
+        let text = command.get_after_help().map(ToString::to_string);
+        let shown = command.clone().term_width(80).render_help().to_string();
+        let shown: BTreeSet<&str> = shown.lines().collect();
+        for line in text.unwrap_or_default().lines() {
+            if line.starts_with("  ") {
+                assert!(shown.contains(line), "{}: {line}", command.get_name());
+                examples += 1;
+            }
+        }
+        waiting.extend(command.get_subcommands().cloned());
+    }
+    assert!(examples > 150, "{examples} examples");
+}
+
+/// Clap wraps paragraphs. One that has line breaks of its own would be wrapped unevenly.
+#[test]
+fn no_paragraph_is_broken_by_hand() {
+    let mut waiting = vec![Cli::command()];
+    while let Some(command) = waiting.pop() {
+        let text = command.get_after_help().map(ToString::to_string);
+        let text = text.unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        for pair in lines.windows(2) {
+            let [line, next] = pair else { continue };
+            let is_prose = !line.starts_with(' ') && !next.trim().is_empty();
+            assert!(
+                !(is_prose && line.chars().count() > 80),
+                "{}: {line}",
+                command.get_name()
+            );
+        }
+        waiting.extend(command.get_subcommands().cloned());
+    }
+}
+
 #[test]
 fn only_a_request_for_help_renders_it() {
     let asked = |words: &[&str]| {

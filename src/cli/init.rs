@@ -38,7 +38,7 @@ const FIRST_QUESTION: &str = "Is a four-day week good for a support team?";
 /// Set up Roundtable: find models, choose one, test it and write the configuration
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable init\n  roundtable init --model ollama:qwen3:32b --yes\n  roundtable init --json\n\nThis is never needed: without a configuration, Roundtable uses the first model it finds. Keys are not written to the\nfile; they stay in your environment."
+    after_help = "Examples:\n  roundtable init\n  roundtable init --model ollama:qwen3:32b --yes\n  roundtable init --json\n\nThis is never needed: without a configuration, Roundtable uses the first model it finds. Keys are not written to the file; they stay in your environment."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {

@@ -16,7 +16,7 @@ use crate::setup::DebateSpec;
 /// Have several models answer blind and rank each other
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable panel \"Which database fits an event log of 10 TB?\" --seat first=anthropic:claude-sonnet-4-5 --seat second=openai:gpt-5.1\n  roundtable panel question.md --full --json\n\nThe seats are first, second, third, fourth and chair. If all blind answers agree and are sure, the panel stops there; --full\nranks them all the same."
+    after_help = "Examples:\n  roundtable panel \"Which database fits?\" --seat first=openai:gpt-5.1\n  roundtable panel question.md --full --json\n\nThe seats are first, second, third, fourth and chair. If all blind answers agree and are sure, the panel stops there; --full ranks them all the same."
 )]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input

@@ -24,7 +24,7 @@ use crate::recorded_forecasts::{self, RecordedForecasts};
 /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  roundtable pool --history\n  roundtable pool --export panels.json\n  zcat forecasts.csv.gz | roundtable pool -\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster\n(questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without\ndates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
+    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  roundtable pool --history\n  roundtable pool --export panels.json\n  zcat forecasts.csv.gz | roundtable pool -\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster (questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without dates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
 )]
 pub(crate) struct Args {
     /// CSV file with one forecast per row, or a file of --export; `-` is standard input. Without it, the resolved forecasts of

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 /// Assess how a decision turned out, and learn from it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable post-mortem last\n  roundtable post-mortem 3f2a --from assessment.yaml --domain \"api design\"\n  roundtable post-mortem 3f2a --format html -o post-mortem.html\n  roundtable post-mortem --record debate.yaml --from assessment.yaml\n\nWithout --from, the questions are asked on the terminal. If the debate was assessed before, its report is shown again.\n`roundtable learning history` lists what was learned, `roundtable learning undo` undoes it."
+    after_help = "Examples:\n  roundtable post-mortem last\n  roundtable post-mortem 3f2a --from assessment.yaml --domain \"api design\"\n  roundtable post-mortem 3f2a --format html -o post-mortem.html\n  roundtable post-mortem --record debate.yaml --from assessment.yaml\n\nWithout --from, the questions are asked on the terminal. If the debate was assessed before, its report is shown again. `roundtable learning history` lists what was learned, `roundtable learning undo` undoes it."
 )]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// List and print prompts: what the models are told
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable prompts list\n  roundtable prompts show dialectic/propose\n\nTo change a prompt, save it under the same name in the folder `prompts` of your configuration folder, or next to the\nconfiguration file in use. It can use the variables of the built-in prompts in its folder."
+    after_help = "Examples:\n  roundtable prompts list\n  roundtable prompts show dialectic/propose\n\nTo change a prompt, save it under the same name in the folder `prompts` of your configuration folder, or next to the configuration file in use. It can use the variables of the built-in prompts in its folder."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

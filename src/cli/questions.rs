@@ -29,7 +29,7 @@ pub(crate) struct Args {
 enum Command {
     /// Import the questions of a file into a set
     #[command(
-        after_help = "Examples:\n  roundtable questions import questions.csv --set mine\n  roundtable questions import 2026-11-01-llm.json --set november\n  curl -s 'https://api.manifold.markets/v0/markets?limit=50' | roundtable questions import - --set manifold\n\nCSV columns: question; optional: id, background, criteria, url, resolves (2027-06-30), outcomes (a|b|c), edges (0|1|2 or dates; ! at an\nend: nothing beyond it), unit, crowd (0.3, 30%, 0.3|0.5|0.2, or quantiles 5%:1|50%:2|95%:4), domain, base_rate, condition (makes two\nquestions: given that it happens, and that it does not). Without outcomes and edges: yes or no.\nJSON: a question set of ForecastBench, or what the APIs of Metaculus, Manifold and Polymarket (Gamma) return.\nNothing is imported if an item is wrong. Importing a file again changes nothing."
+        after_help = "Examples:\n  roundtable questions import questions.csv --set mine\n  roundtable questions import 2026-11-01-llm.json --set november\n  curl -s https://api.manifold.markets/v0/markets > markets.json\n  roundtable questions import markets.json --set manifold\n\nCSV columns: question; optional: id, background, criteria, url, resolves (2027-06-30), outcomes (a|b|c), edges (0|1|2 or dates; ! at an end: nothing beyond it), unit, crowd (0.3, 30%, 0.3|0.5|0.2, or quantiles 5%:1|50%:2|95%:4), domain, base_rate, condition (makes two questions: given that it happens, and that it does not). Without outcomes and edges: yes or no.\n\nJSON: a question set of ForecastBench, or what the APIs of Metaculus, Manifold and Polymarket (Gamma) return.\n\nNothing is imported if an item is wrong. Importing a file again changes nothing."
     )]
     Import {
         /// The file; `-` is standard input
@@ -67,7 +67,7 @@ enum Command {
     },
     /// Write the newest forecasts of a set as a file for others
     #[command(
-        after_help = "Examples:\n  roundtable questions export --set november --format forecastbench --organization Lab --model panel -o forecasts.json\n  roundtable questions export --set mine --format csv --from pool"
+        after_help = "Examples:\n  roundtable questions export --set november --format forecastbench -o file.json\n  roundtable questions export --set mine --format csv --from pool"
     )]
     Export {
         /// The set
@@ -120,7 +120,7 @@ enum Command {
     },
     /// Record the outcomes of a file
     #[command(
-        after_help = "Examples:\n  roundtable questions resolve outcomes.csv\n  roundtable questions resolve 2026-11-01_resolution_set.json\n\nCSV columns: question, outcome; optional: by. The question is the id of a forecast, or the task_id of its request (the id of the\nquestion in its set); then all forecasts with it are resolved. The outcome is an id, a label, or a number or date. JSON: a resolution\nset of ForecastBench, or what the APIs of Metaculus, Manifold and Polymarket return. Nothing is recorded if a row is wrong."
+        after_help = "Examples:\n  roundtable questions resolve outcomes.csv\n  roundtable questions resolve 2026-11-01_resolution_set.json\n\nCSV columns: question, outcome; optional: by. The question is the id of a forecast, or the task_id of its request (the id of the question in its set); then all forecasts with it are resolved. The outcome is an id, a label, or a number or date. JSON: a resolution set of ForecastBench, or what the APIs of Metaculus, Manifold and Polymarket return. Nothing is recorded if a row is wrong."
     )]
     Resolve {
         /// The file; `-` is standard input

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::protocols;
 use roundtable_engine::protocols::forecast::{Edge, Outcome, Rules, Scored, resolution_of, scored};
 use serde_json::json;
 
@@ -40,8 +41,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let entries = store.entries(row.id).await?;
     let rules = Rules::of(&entries).ok_or_else(|| {
         Failure::usage(format!(
-            "debate {} is not a forecast, so it has no outcome to record",
-            row.id
+            "cannot resolve {}: it is not a forecast ({}), and only forecasts have an outcome to record. \
+             `roundtable list` shows the kind of each debate",
+            row.id,
+            protocols::title(&row.protocol)
         ))
     })?;
     let (outcome, value) = match &args.outcome {

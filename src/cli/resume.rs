@@ -29,7 +29,7 @@ use crate::failure::{Code, Failure};
 /// Resume an unfinished debate
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nThe limits that the debate was started with still hold. A limit given here replaces the debate's own, up to that of the\nconfiguration."
+    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nThe limits that the debate was started with still hold. A limit given here replaces the debate's own, up to that of the configuration."
 )]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`

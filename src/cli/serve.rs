@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// Serve debates over HTTP: API, live events and pages
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable serve\n  roundtable serve --bind 127.0.0.1:8080 --max-running 20\n  roundtable token add ada --scope run && roundtable serve --host debates.example.org --trusted-proxy 127.0.0.1\n\nWithout service tokens, programs on this machine have full access and everything else is refused: other addresses, --host, and requests that a proxy has forwarded. Once a token has existed, the server never opens again without one."
+    after_help = "Examples:\n  roundtable serve\n  roundtable serve --bind 127.0.0.1:8080 --max-running 20\n  roundtable serve --host debates.example.org --trusted-proxy 127.0.0.1\n\nWithout service tokens, programs on this machine have full access and everything else is refused: other addresses, --host, and requests that a proxy has forwarded. Once a token has existed, the server never opens again without one."
 )]
 pub(crate) struct Args {
     /// Address to listen on; port 0 chooses a free port. Addresses other than loopback need service tokens

@@ -4,24 +4,28 @@ use std::process::ExitCode;
 
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
+use roundtable_engine::recorded_prompt::{NoPrompt, steps};
 use roundtable_engine::table::left_alone;
 use unicode_width::UnicodeWidthStr;
 
 use super::browser;
 use super::decision_prompt;
 use super::display::card::{Detail, card};
-use super::display::{argument, points, summary};
+use super::display::{argument, points, prompt, summary};
 use super::output::{self, BOLD, QUIET, painted, short_id};
 use super::pager;
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::export;
 use crate::failure::Failure;
+use crate::setup::prompts::prompt_of;
 use crate::store::Thread;
 
 /// Show a debate: the verdict, the rounds or everything
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  roundtable show last --rounds\n  roundtable show last --web")]
+#[command(
+    after_help = "Examples:\n  roundtable show last --rounds\n  roundtable show last --web\n  roundtable show last --prompt r1/skeptic/criticise"
+)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of the command line"
@@ -37,12 +41,15 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "rounds")]
     record: bool,
     /// Print every turn, round by round, and the report
-    #[arg(long, hide = true, conflicts_with_all = ["rounds", "record"])]
+    #[arg(long, hide = true, conflicts_with_all = ["rounds", "record", "prompt"])]
     transcript: bool,
+    /// Show the exact prompt that a seat received in a step
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["rounds", "record"])]
+    prompt: Option<String>,
     /// Open the debate in the browser, as one file without scripts
-    #[arg(long, conflicts_with_all = ["rounds", "record", "json"])]
+    #[arg(long, conflicts_with_all = ["rounds", "record", "prompt", "json"])]
     web: bool,
-    /// Print the record as JSON
+    /// Print the record as JSON, or the prompt
     #[arg(long)]
     json: bool,
 }
@@ -53,6 +60,17 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let stored = StoredDebate::load(&store, &row).await?;
     let thread = store.thread(&row, None).await?;
     store.close().await;
+    if let Some(step) = &args.prompt {
+        let prompt = prompt_of(app, stored.entries(), step).await?;
+        let prompt = prompt.map_err(|error| refused(&stored, &error))?;
+        if args.json {
+            output::json(&prompt)?;
+        } else {
+            let text = prompt::lines(&prompt).join("\n");
+            pager::print(&app.environment, &format!("{text}\n"))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         output::json(&stored.record())?;
         return Ok(ExitCode::SUCCESS);
@@ -76,6 +94,14 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
+fn refused(stored: &StoredDebate, error: &NoPrompt) -> Failure {
+    let NoPrompt::UnknownStep { .. } = error else {
+        return Failure::other(error.to_string());
+    };
+    let known = steps(stored.entries()).join(", ");
+    Failure::usage(format!("{error}. Its steps: {known}"))
+}
+
 /// With the answer in full.
 fn verdict(stored: &StoredDebate) -> Vec<String> {
     match &stored.report.answer {
@@ -97,7 +123,6 @@ fn rounds(stored: &StoredDebate) -> Vec<String> {
     lines
 }
 
-/// Wrapped on a terminal; elsewhere a row is a line, for programs that search it.
 fn card_of(stored: &StoredDebate, detail: Detail<'_>) -> Vec<String> {
     let transcript = &stored.transcript;
     let Some(verdict) = &stored.report.verdict else {
@@ -105,8 +130,7 @@ fn card_of(stored: &StoredDebate, detail: Detail<'_>) -> Vec<String> {
     };
     let title = protocols::title(&transcript.protocol);
     let width = output::width().min(100);
-    let layout = (width, output::stdout_is_terminal());
-    card(verdict, &transcript.question, &title, detail, layout)
+    card(verdict, &transcript.question, &title, detail, width)
 }
 
 fn record(stored: &StoredDebate) -> Vec<String> {

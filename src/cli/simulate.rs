@@ -22,7 +22,7 @@ use crate::failure::Failure;
 /// Simulate what more seats, model families and rounds would bring, before paying for them
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable simulate\n  roundtable simulate --seats 3,7 --families 1,3 --rounds 1,4 --accuracy 0.7 --price 3/15\n  roundtable simulate --model openai:gpt-5 --model anthropic:claude-sonnet-5 --families 2\n  roundtable simulate --forecast --seats 1,5,15 --json\n\nNo model is called. Every panel answers the same simulated multiple-choice questions; a seat is right as often as --accuracy says, and\nseats share errors as recorded seats do. The result names where the parameters come from and what the simulation gets wrong."
+    after_help = "Examples:\n  roundtable simulate\n  roundtable simulate --seats 3,7 --families 1,3 --rounds 1,4 --price 3/15\n  roundtable simulate --model openai:gpt-5 --model ollama:qwen3:8b\n  roundtable simulate --forecast --seats 1,5,15 --json\n\nNo model is called. Every panel answers the same simulated multiple-choice questions; a seat is right as often as --accuracy says, and seats share errors as recorded seats do. The result names where the parameters come from and what the simulation gets wrong."
 )]
 pub(crate) struct Args {
     /// Numbers of seats

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// Manage service tokens for the server
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
+    after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --models 'ollama:*'\n  roundtable token list\n  roundtable token rotate ada --grace 1h\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 enum Command {
     /// Create a token and print it
     #[command(
-        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --max-running 3 --models 'openai:*,ollama:*'"
+        after_help = "Examples:\n  roundtable token add ada --scope run --expires 90d\n  roundtable token add bot --own --max-cost-per-day 5 --models 'ollama:*'"
     )]
     Add {
         /// Name of the token, such as its owner
@@ -91,7 +91,7 @@ enum Command {
     },
     /// Revoke a token, effective immediately
     #[command(
-        after_help = "Example:\n  roundtable token revoke ada\n\nThe browsers that signed in with it are signed out. After the last token is revoked, the server accepts nobody."
+        after_help = "Example:\n  roundtable token revoke ada\n\nThe browsers that signed in with it are signed out. After the last token is revoked, the server refuses every request."
     )]
     Revoke {
         /// Name of the token
@@ -242,7 +242,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             output::note(&format!("Revoked token '{name}'."));
             if is_last {
                 output::note(
-                    "It was the last one: the server accepts nobody until you add another.",
+                    "It was the last one: the server refuses every request until you add another.",
                 );
             }
         }
@@ -302,7 +302,7 @@ async fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     }
     if all.is_empty() {
         output::note(if had_tokens {
-            "No tokens: all have been revoked, and the server accepts nobody."
+            "No tokens: all have been revoked, and the server refuses every request."
         } else {
             "No tokens: the server accepts local connections only, without authentication."
         });

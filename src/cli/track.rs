@@ -24,7 +24,7 @@ use crate::format::counted;
 /// Log what happened after a decision
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable track last \"API spec defined\" --week 1\n  roundtable track 3f2a \"Frontend wants flexible filters\" --status new_requirement --week 3 --impact \"Needs a query parser\" --time-cost \"3 days\" --surprise 0.7\n  roundtable track 3f2a --from tracking.yaml\n  roundtable track last --list\n\n`roundtable post-mortem` evaluates the events."
+    after_help = "Examples:\n  roundtable track last \"API spec defined\" --week 1\n  roundtable track 3f2a \"Frontend wants filters\" --week 3 --surprise 0.7\n  roundtable track 3f2a --from tracking.yaml\n  roundtable track last --list\n\n`roundtable post-mortem` evaluates the events."
 )]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`

@@ -18,7 +18,7 @@ use install_method::InstallMethod;
 /// Say whether there is a newer release; nothing is downloaded or replaced
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  roundtable update --json\n\nAsks one address, `[update] url` of the configuration or ROUNDTABLE_UPDATE_URL, and only when you run it. Nothing\nabout you or your debates is sent."
+    after_help = "Example:\n  roundtable update --json\n\nAsks one address, `[update] url` of the configuration or ROUNDTABLE_UPDATE_URL, and only when you run it. Nothing about you or your debates is sent."
 )]
 pub(crate) struct Args {
     /// Print JSON

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// Run the debates of servers that share a database
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable worker --database postgres://db.example.org/debates --concurrency 20\n  roundtable serve --no-work --database postgres://db.example.org/debates\n\nAny number of workers can run on any machines, all with the same models configured. If one dies, the others take over its debates within ten seconds; no finished call is repeated."
+    after_help = "Examples:\n  roundtable worker --database postgres://db.example.org/debates\n  roundtable serve --no-work --database postgres://db.example.org/debates\n\nAny number of workers can run on any machines, all with the same models configured. If one dies, the others take over its debates within ten seconds; no finished call is repeated."
 )]
 pub(crate) struct Args {
     /// Maximum number of running debates

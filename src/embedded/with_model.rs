@@ -214,7 +214,7 @@ impl Local {
     fn locations(&self) -> Result<Locations, NotReady> {
         self.locations.clone().ok_or_else(|| {
             NotReady::Unavailable(
-                "no cache folder for the model's weights: the home folder is unknown. Set HOME"
+                "no cache folder for the model's weights: the home folder is unknown (set HOME)"
                     .into(),
             )
         })

@@ -73,12 +73,19 @@ pub(crate) struct UpcomingRound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turns {
     Rendered,
+    /// With links to the prompts of the debate, for a reader who may see them.
+    WithPrompts,
     Omitted,
 }
 
 impl Debate {
     pub(crate) fn new(transcript: &Transcript, report: &Report) -> Self {
         Self::with(transcript, report, Turns::Rendered)
+    }
+
+    /// For the page of the debate, whose readers may see its prompts.
+    pub(crate) fn with_prompts(transcript: &Transcript, report: &Report) -> Self {
+        Self::with(transcript, report, Turns::WithPrompts)
     }
 
     /// For pages that show no turns.
@@ -91,6 +98,7 @@ impl Debate {
         let headline = short(&transcript.question, MAX_HEADLINE);
         let is_whole = headline == one_line(&transcript.question);
         let last = transcript.rounds.len().saturating_sub(1);
+        let prompts_of = (turns == Turns::WithPrompts).then_some(transcript.id.as_str());
         let rounds = transcript.rounds.iter().enumerate();
         Self {
             id: transcript.id.clone(),
@@ -111,7 +119,7 @@ impl Debate {
                 .map(|(index, round)| {
                     let is_current = index == last && !transcript.is_over();
                     let progress = if is_current { "current" } else { "done" };
-                    RoundView::new(round, progress, &roles, turns)
+                    RoundView::new(round, progress, &roles, (turns, prompts_of))
                 })
                 .collect(),
             upcoming: upcoming(transcript),
@@ -126,7 +134,12 @@ impl Debate {
 }
 
 impl RoundView {
-    fn new(round: &Round, progress: &'static str, roles: &Roles, turns: Turns) -> Self {
+    fn new(
+        round: &Round,
+        progress: &'static str,
+        roles: &Roles,
+        (turns, prompts_of): (Turns, Option<&str>),
+    ) -> Self {
         let summary = if round.turns.is_empty() {
             String::new()
         } else {
@@ -134,7 +147,7 @@ impl RoundView {
             format!("{turns} · {}", duration(round.busy_ms))
         };
         let items = match turns {
-            Turns::Rendered => round.items(),
+            Turns::Rendered | Turns::WithPrompts => round.items(),
             Turns::Omitted => Vec::new(),
         };
         Self {
@@ -149,8 +162,10 @@ impl RoundView {
                 .into_iter()
                 .map(|item| match item {
                     // In the round that is being played, texts stay where they streamed in.
-                    Item::Turn(item) if progress == "current" => open_turn(item, roles),
-                    Item::Turn(item) => turn(item, roles, Fold::Closed),
+                    Item::Turn(item) if progress == "current" => {
+                        turn(item, roles, Fold::Open, prompts_of)
+                    }
+                    Item::Turn(item) => turn(item, roles, Fold::Closed, prompts_of),
                     Item::Voice(item) => user_turn(item),
                 })
                 .collect(),
@@ -173,6 +188,8 @@ struct TurnView<'a> {
     text: Option<Html>,
     absent: Option<String>,
     remarks: &'a [String],
+    /// The address of its prompt.
+    prompt: Option<String>,
 }
 
 /// Whether a turn shows its whole text or one line.
@@ -185,13 +202,13 @@ enum Fold {
 /// Length of a turn's line, in characters.
 const MAX_GIST: usize = 140;
 
-/// A turn that has just ended.
-pub(crate) fn open_turn(item: &Turn, roles: &Roles) -> Html {
-    turn(item, roles, Fold::Open)
+/// A turn of this debate that has just ended.
+pub(crate) fn open_turn(item: &Turn, roles: &Roles, debate: &str) -> Html {
+    turn(item, roles, Fold::Open, Some(debate))
 }
 
 /// A turn of the transcript.
-fn turn(turn: &Turn, roles: &Roles, fold: Fold) -> Html {
+fn turn(turn: &Turn, roles: &Roles, fold: Fold, prompts_of: Option<&str>) -> Html {
     let (text, absent, remarks) = match &turn.outcome {
         Outcome::Said { text, remarks } => (Some(markdown::html(text)), None, remarks.as_slice()),
         Outcome::Absent { reason } => (None, Some(plain_reason(reason)), &[][..]),
@@ -210,6 +227,7 @@ fn turn(turn: &Turn, roles: &Roles, fold: Fold) -> Html {
         text,
         absent,
         remarks,
+        prompt: prompts_of.map(|debate| format!("/debates/{debate}/prompts/{}", turn.step)),
     })
 }
 

@@ -190,7 +190,7 @@ pub(crate) fn report() -> Report {
                 "Ending",
                 vec![
                     note("Ended after round 2: the round cap.", Tone::Plain),
-                    note("score/judge/mark is missing: no answer", Tone::Caution),
+                    note("No answer from the judge (score): the reply was empty.", Tone::Caution),
                     Block::Text {
                         markdown: "The first answer was *GraphQL*.".into(),
                     },

@@ -17,8 +17,8 @@ const MAX_RECENT: usize = 32;
 pub(super) struct Live {
     /// The last journaled entry.
     pub(super) durable: u64,
-    /// Rounds that have begun. They are journaled together with the next entry.
-    pub(super) rounds: Vec<Arc<Notice>>,
+    /// Entries that were announced and will be journaled together with the next one, such as the start of a round.
+    pub(super) announced: Vec<Arc<Notice>>,
     /// Turns in progress, in the order in which they began.
     pub(super) turns: Vec<LiveTurn>,
     recent: VecDeque<Arc<Notice>>,
@@ -51,10 +51,6 @@ impl Live {
     /// Recent entries are kept only if there are readers.
     pub(super) fn apply(&mut self, notice: &Arc<Notice>, has_readers: bool) {
         match &notice.event {
-            Event::RoundStarted { .. } => {
-                self.rounds.push(Arc::clone(notice));
-                return;
-            }
             Event::StepStarted {
                 step,
                 seat,
@@ -86,21 +82,23 @@ impl Live {
             Event::Ended(_) => self.turns.clear(),
             _ => {}
         }
-        if let Some(seq) = notice.seq {
-            self.journaled(seq, notice, has_readers);
+        match notice.seq {
+            Some(seq) if notice.is_written => self.journaled(seq, notice, has_readers),
+            Some(_) => self.announced.push(Arc::clone(notice)),
+            None => {}
         }
     }
 
-    /// The pending rounds were journaled together with this entry.
+    /// The announced entries were journaled together with this one.
     fn journaled(&mut self, seq: u64, notice: &Arc<Notice>, has_readers: bool) {
         self.durable = seq;
         if !has_readers {
-            self.rounds.clear();
+            self.announced.clear();
             self.recent.clear();
             self.recent_after = seq;
             return;
         }
-        self.recent.extend(self.rounds.drain(..));
+        self.recent.extend(self.announced.drain(..));
         self.recent.push_back(Arc::clone(notice));
         while self.recent.len() > MAX_RECENT {
             if let Some(dropped) = self.recent.pop_front() {

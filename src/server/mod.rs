@@ -24,6 +24,7 @@ pub(crate) mod operations;
 mod ownership;
 mod probes;
 pub(crate) mod problem;
+mod prompts;
 mod quota;
 mod rate_limit;
 mod reader;
@@ -314,6 +315,7 @@ fn routes() -> Routes {
         .post("/api/v1/debates/{id}/resume", run(Debate), rest::resume)
         .post("/api/v1/debates/{id}/rating", run(Debate), rest::rating)
         .get("/api/v1/debates/{id}/export", read(Debate), rest::export)
+        .get("/api/v1/debates/{id}/prompt", read(Debate), prompts::show)
         .get(shares, run(Debate), share_api::list)
         .post(shares, run(Debate).audited("share-added"), share_api::add)
         .delete(

@@ -16,6 +16,7 @@ use axum::response::{Html, IntoResponse, Response as HttpResponse};
 use roundtable_engine::envelope::Envelope;
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
+use roundtable_engine::recorded_prompt::RecordedPrompt;
 use serde_json::{Map, Value, json};
 
 use operation::{
@@ -102,6 +103,7 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     ];
     all.extend(participation(schemas));
     all.push(export());
+    all.push(prompt(schemas));
     all.extend(shares::operations(schemas));
     all.push(Operation {
         method: "delete",
@@ -293,6 +295,26 @@ fn participation(schemas: &mut Schemas) -> Vec<Operation> {
             Response::empty(204, "The rating was recorded"),
         ),
     ]
+}
+
+fn prompt(schemas: &mut Schemas) -> Operation {
+    Operation {
+        parameters: vec![
+            id_parameter(),
+            query(
+                "step",
+                "The step, as in `events` and on the page of the debate.",
+                &json!({ "type": "string", "examples": ["r1/skeptic/criticise"] }),
+            ),
+        ],
+        errors: &[404, 409, 422],
+        ..Operation::get(
+            "/api/v1/debates/{id}/prompt",
+            "showPrompt",
+            "Show the exact prompt that a seat received",
+            schemas.response::<RecordedPrompt>(),
+        )
+    }
 }
 
 fn export() -> Operation {

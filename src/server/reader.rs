@@ -266,7 +266,7 @@ impl Reader {
     /// Events that are not journaled yet. The reader must be exactly at the last journaled entry.
     fn live_frames(&mut self, live: &Live) -> Vec<Frame> {
         let mut frames = Vec::new();
-        for notice in &live.rounds {
+        for notice in &live.announced {
             if let Event::RoundStarted { round, .. } = notice.event
                 && self.cursor.rounds.insert(round)
             {

@@ -32,8 +32,17 @@ impl Debate {
     }
 
     fn publish(&mut self, seq: Option<u64>, event: Event) {
-        let notice = Arc::new(Notice { seq, at: 0, event });
-        self.live.apply(&notice, self.has_readers);
+        self.publish_as(seq, seq.is_some(), event);
+    }
+
+    fn publish_as(&mut self, seq: Option<u64>, is_written: bool, event: Event) {
+        let notice = Notice {
+            seq,
+            is_written,
+            at: 0,
+            event,
+        };
+        self.live.apply(&Arc::new(notice), self.has_readers);
     }
 
     fn record(&mut self, event: Event) {
@@ -69,7 +78,7 @@ impl Debate {
             at: 0,
             event: event.clone(),
         });
-        self.publish(Some(seq), event);
+        self.publish_as(Some(seq), false, event);
     }
 
     fn start(&mut self) {
@@ -187,7 +196,7 @@ impl Debate {
                 at: 0,
                 event: event.clone(),
             });
-            self.publish(Some(seq), event);
+            self.publish_as(Some(seq), false, event);
         }
         for step in cut {
             self.start_step(step);
@@ -429,6 +438,7 @@ fn p09_a_restart_in_another_process_has_its_own_id() {
         for event in [started, chunk] {
             let notice = Notice {
                 seq: None,
+                is_written: false,
                 at: 0,
                 event,
             };
@@ -469,6 +479,7 @@ fn c07_a_late_reader_is_told_of_a_retry_that_still_waits() {
     let apply = |live: &mut Live, event: Event| {
         let notice = Notice {
             seq: None,
+            is_written: false,
             at: 0,
             event,
         };
@@ -574,4 +585,24 @@ fn p09_absurd_numbers_in_an_event_id_do_not_overflow() {
         .map(|frame| frame.envelope.content.as_str())
         .collect();
     assert!(texts.contains(&"all"), "{texts:?}");
+}
+
+/// C-09: an entry that is only announced is not in the journal yet. A reader that waited for it there would hear nothing more.
+#[test]
+fn c09_a_reader_does_not_wait_for_an_announced_entry() {
+    let mut debate = Debate {
+        has_readers: true,
+        ..Debate::new()
+    };
+    debate.start();
+    let noted = Event::Noted {
+        key: "r1/value".into(),
+        value: Value::Null,
+        started_at: 0,
+    };
+    debate.publish_as(Some(debate.next_seq), false, noted);
+    let mut reader = Reader::resuming("0".parse().unwrap(), &[]);
+    let frames = reader.catch_up(&debate.live).unwrap();
+    assert_eq!(debate.live.durable, 0);
+    assert_eq!(frames.len(), 1, "the turn in progress: {frames:?}");
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod estimate;
 pub(crate) mod limits;
+pub(crate) mod prompts;
 mod seating;
 pub(crate) mod secrets;
 

@@ -36,10 +36,11 @@ const NEW: [&str; 7] = [
 ];
 
 /// Votes on all pairs: for the signed answer, wherever it is.
-fn vote_for(serving: &Serving, words: &str) -> Vec<&'static str> {
+pub(crate) fn vote_for(serving: &Serving, arena: &str, words: &str) -> Vec<&'static str> {
     let mut sides = Vec::new();
+    let votes = format!("/arenas/{arena}/votes");
     loop {
-        let page = serving.get("/arenas/mine").text();
+        let page = serving.get(&format!("/arenas/{arena}")).text();
         let Some((_, rest)) = page.split_once("name=\"pair\" value=\"") else {
             return sides;
         };
@@ -55,10 +56,10 @@ fn vote_for(serving: &Serving, words: &str) -> Vec<&'static str> {
         };
         sides.push(side);
         let body = format!("pair={pair}&choice={side}");
-        let reply = serving.send("POST", "/arenas/mine/votes", &FORM, body.as_bytes());
+        let reply = serving.send("POST", &votes, &FORM, body.as_bytes());
         assert_eq!(reply.status, 303);
         // A second click on the same pair does not vote again.
-        let again = serving.send("POST", "/arenas/mine/votes", &FORM, body.as_bytes());
+        let again = serving.send("POST", &votes, &FORM, body.as_bytes());
         assert_eq!(again.status, 303);
     }
 }
@@ -91,7 +92,7 @@ fn b01_blind_votes_become_strengths_with_intervals() {
 
     let serving = Serving::start(&home, &[]);
     assert!(serving.get("/arenas").text().contains("0 of 12 votes"));
-    let sides = vote_for(&serving, "thorough");
+    let sides = vote_for(&serving, "mine", "thorough");
     assert_eq!(sides.len(), 12);
     assert!(
         sides.contains(&"left") && sides.contains(&"right"),

@@ -6,6 +6,7 @@ mod enhanced;
 mod forecasts;
 mod library;
 mod live;
+mod prompts;
 mod shots;
 mod start;
 mod tokens;

@@ -327,6 +327,18 @@ fn m09_a_withheld_turn_is_on_no_surface() {
         export("yaml"),
         get(format!("/api/v1/debates/{id}")),
     ];
+    let steps = home.run(&["show", "--prompt", "none"]).err;
+    let (_, steps) = steps.split_once("Its steps: ").unwrap();
+    let steps: Vec<&str> = steps.trim().split(", ").collect();
+    assert!(steps.contains(&"r2/builder/speak"), "{steps:?}");
+    let prompts = steps.iter().flat_map(|step| {
+        [
+            home.run(&["show", "--prompt", step]).out,
+            get(format!("/api/v1/debates/{id}/prompt?step={step}")),
+            get(format!("/debates/{id}/prompts/{step}")),
+        ]
+    });
+    let others: Vec<String> = prompts.chain(others).collect();
     for text in turns.iter().chain(&others) {
         assert!(!text.contains(MARK), "{text}");
     }

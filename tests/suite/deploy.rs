@@ -194,6 +194,19 @@ fn b04_the_systemd_units_are_valid() {
     }
 }
 
+/// B-04: a dynamic user has no home folder, so each unit names one that it may write to. A folder belongs to one user only.
+#[test]
+fn b04_the_systemd_units_name_a_home_folder_of_their_own() {
+    let folders = UNITS.map(|name| setting(&unit(name), "CacheDirectory"));
+    assert_ne!(folders[0], folders[1]);
+    for name in UNITS {
+        let unit = unit(name);
+        let own = format!("/var/cache/{}", setting(&unit, "CacheDirectory"));
+        let variables = format!("HOME={own} XDG_CACHE_HOME={own}");
+        assert_eq!(setting(&unit, "Environment"), variables, "{name}");
+    }
+}
+
 /// B-04: the units have the same protections, and systemd rates them as safe.
 #[test]
 fn b04_the_systemd_units_are_hardened() {
@@ -216,6 +229,8 @@ fn b04_the_systemd_units_are_hardened() {
             "ExecStart",
             "EnvironmentFile",
             "User",
+            "CacheDirectory",
+            "Environment",
             "Restart",
             "KillSignal",
         ];
@@ -227,7 +242,11 @@ fn b04_the_systemd_units_are_hardened() {
     assert_eq!(protections[0], protections[1], "both are equally protected");
 
     let home = Home::empty();
-    for name in UNITS {
+    let backups = [
+        "roundtable-backup.service",
+        "roundtable-backup-postgres.service",
+    ];
+    for name in UNITS.into_iter().chain(backups) {
         let text =
             read(&format!("systemd/{name}")).replace("/usr/local/bin/roundtable", "/bin/true");
         let path = home.write(name, &text);
@@ -242,6 +261,44 @@ fn b04_the_systemd_units_are_hardened() {
             let report = String::from_utf8_lossy(&rated.stdout);
             assert!(rated.status.success(), "{name}: {report}{errors}");
         }
+    }
+}
+
+/// B-04: Docker refuses to start a container with a limit above the number of CPUs.
+#[test]
+fn b04_the_compose_file_starts_on_a_machine_with_one_cpu() {
+    for name in ["postgres", "server", "worker"] {
+        let cpus = service(name)
+            .get("cpus")
+            .map_or(0.0, |cpus| cpus.as_f64().unwrap());
+        assert!(cpus <= 1.0, "{name}: {cpus}");
+    }
+}
+
+/// B-04: the image is built from everything that the program is built from.
+#[test]
+fn b04_the_build_context_has_every_build_script() {
+    let root = folder().join("..");
+    let ignored = std::fs::read_to_string(root.join(".dockerignore")).unwrap();
+    let included: Vec<&str> = ignored
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .collect();
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let members = manifest
+        .split_once("members = [")
+        .unwrap()
+        .1
+        .split_once(']')
+        .unwrap()
+        .0;
+    let members = members.split('"').skip(1).step_by(2);
+    for needed in members.chain(["Cargo.lock", "askama.toml", "build.rs", "migrations", "src"]) {
+        let top = needed.split('/').next().unwrap();
+        assert!(
+            included.contains(&top),
+            "{needed} is missing in .dockerignore"
+        );
     }
 }
 

@@ -56,6 +56,7 @@ mod paying;
 mod pool;
 mod presets;
 mod programs;
+mod prompts;
 #[cfg(unix)]
 mod question_sets;
 mod requirements;

@@ -169,7 +169,7 @@ fn b09_200_questions_survive_kills_and_are_resolved_and_scored() {
     let page = std::fs::read_to_string(home.path().join("calibration.html")).unwrap();
     for text in [
         "<svg",
-        "What deliberation was worth",
+        "Value of deliberation",
         "half the sum of the squared errors",
         "domain: rails",
     ] {

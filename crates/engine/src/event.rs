@@ -272,6 +272,11 @@ pub fn position(step: &str) -> String {
     }
 }
 
+/// `No answer from the skeptic in round 1`
+pub fn unanswered(step: &str) -> String {
+    format!("No answer from {}", position(step))
+}
+
 /// The parameters a debate was started with.
 ///
 /// It is the payload of the first journal entry. Together with the recorded replies it determines the debate: a resumed debate

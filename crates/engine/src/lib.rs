@@ -25,6 +25,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod protocols;
 pub mod reasoning;
+pub mod recorded_prompt;
 pub mod remarks;
 pub mod reply;
 pub mod report;

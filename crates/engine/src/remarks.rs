@@ -6,6 +6,9 @@
 use roundtable_core::format::truncated;
 use roundtable_core::wording::one_line;
 
+use crate::event::unanswered;
+use crate::table::Missing;
+
 /// Length of a reason that people read, in characters.
 const MAX_REASON: usize = 160;
 
@@ -65,6 +68,15 @@ pub fn plain_reason(reason: &str) -> String {
             None => "the reply broke a rule".to_owned(),
         },
         (None, None) => truncated(&one_line(text), MAX_REASON),
+    }
+}
+
+impl Missing {
+    /// `No answer from the skeptic in round 1: cannot reach the server.`
+    pub(crate) fn sentence(&self) -> String {
+        let reason = plain_reason(&self.reason);
+        let reason = reason.trim_end_matches('.');
+        format!("{}: {reason}.", unanswered(&self.step))
     }
 }
 

@@ -59,3 +59,21 @@ fn reasons_are_told_in_plain_words() {
         assert_eq!(plain_reason(reason), expected);
     }
 }
+
+/// C-06: a missing turn is named in words, with its reason.
+#[test]
+fn c06_a_missing_turn_is_named_in_words() {
+    let missing = |step: &str, reason: &str| Missing {
+        step: step.into(),
+        seat: "judge".into(),
+        reason: reason.into(),
+    };
+    assert_eq!(
+        missing("r1/proposer/propose", "cannot reach the server (gone)").sentence(),
+        "No answer from the proposer in round 1: cannot reach the server (gone)."
+    );
+    assert_eq!(
+        missing("score/judge/mark", "The reply was empty.").sentence(),
+        "No answer from the judge (score): the reply was empty."
+    );
+}

@@ -26,6 +26,7 @@ use crate::prompt::Prompts;
 use crate::protocol::{AnyProtocol, Context, Plan};
 use crate::protocols::{self, dialectic::Rules, play};
 use crate::reasoning::Library;
+use crate::recorded_prompt::{self, NoPrompt, RecordedPrompt, recorded_prompt};
 use crate::report::{BadgeKind, Verdict};
 use crate::table::{Clock, SeatModel, Table, TableDeps};
 
@@ -331,6 +332,28 @@ pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDep
         journal,
         clock: Ticking::new(),
         cancel: CancellationToken::new(),
+    }
+}
+
+/// The prompt of a step of this journal. No model is called.
+pub(crate) async fn rebuilt(
+    protocol: &dyn AnyProtocol,
+    entries: &[Entry],
+    step: &str,
+) -> Result<RecordedPrompt, NoPrompt> {
+    let nobody = Scripted::new(|_, _| panic!("a model was called"));
+    let deps = deps(&nobody, Arc::new(MemoryJournal::default()));
+    recorded_prompt(protocol, entries, step, deps).await
+}
+
+/// Every prompt of a whole debate can be rebuilt: it has the recorded hash.
+pub(crate) async fn assert_all_rebuilt(protocol: &dyn AnyProtocol, journal: &MemoryJournal) {
+    let entries = entries(journal);
+    let steps = recorded_prompt::steps(&entries);
+    assert!(steps.len() > 2, "{steps:?}");
+    for step in steps {
+        let prompt = rebuilt(protocol, &entries, &step).await;
+        assert!(prompt.is_ok(), "{prompt:?}");
     }
 }
 

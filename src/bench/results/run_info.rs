@@ -68,7 +68,7 @@ pub(super) fn common_notes(run: &RunInfo) -> Vec<String> {
         .as_ref()
         .is_some_and(|judge| judge.agreement.is_none())
     {
-        notes.push("Nobody has checked the judge: grade some of the answers by hand and pass them with --graded.".to_owned());
+        notes.push("The judge has not been checked: grade some of the answers by hand and pass them with --graded.".to_owned());
     }
     if run.unfinished > 0 {
         notes.push(format!(

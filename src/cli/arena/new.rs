@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 10_000_000;
 /// Let two or more contestants answer a file of questions
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable arena new questions.txt --between panel,anthropic:claude-opus-4-5\n  roundtable arena new questions.csv --between panel,panel+mine@quick --max-cost 3\n\nContestants are models as provider:model, which answer in one call, and debates or presets as NAME, NAME+CAST or NAME@DEPTH.\nThe file has one question per line, or a column question. The same command continues an arena that was interrupted."
+    after_help = "Examples:\n  roundtable arena new questions.txt --between panel,anthropic:claude-opus-4-5\n  roundtable arena new q.csv --between panel,panel+mine@quick --max-cost 3\n\nContestants are models as provider:model, which answer in one call, and debates or presets as NAME, NAME+CAST or NAME@DEPTH. The file has one question per line, or a column question. The same command continues an arena that was interrupted."
 )]
 pub(super) struct Args {
     /// Questions: one per line, or CSV or JSON lines with a column question

@@ -38,13 +38,13 @@ struct Row {
     tone: Tone,
 }
 
-/// The card of a debate. `title` is what kind of debate it was. Rows in full are as long as they are, unless they are wrapped.
+/// The card of a debate. `title` is what kind of debate it was.
 pub(crate) fn card(
     verdict: &Verdict,
     question: &str,
     title: &str,
     detail: Detail<'_>,
-    (width, wraps): (usize, bool),
+    width: usize,
 ) -> Vec<String> {
     let mut lines = vec![heading(verdict, question, title, width)];
     lines.extend(badge(verdict, width));
@@ -60,7 +60,6 @@ pub(crate) fn card(
                 Detail::Whole(text) => lines.extend([text.to_owned(), String::new()]),
                 Detail::Rows | Detail::Screen => lines.extend(answer(verdict, width)),
             }
-            let width = if wraps { width } else { usize::MAX };
             let rows = rows(verdict, usize::MAX);
             lines.extend(rows.iter().flat_map(|row| drawn(row, width, usize::MAX)));
         }

@@ -55,7 +55,7 @@ fn round() -> Section {
                     card(
                         "builder",
                         &[("LOGICAL", "Small teams gain from simple things.\u{1b}[31m")],
-                        Some("overconfident: its evidence allows MEDIUM-LOW (0.40–0.54)"),
+                        Some("too confident for its evidence: 0.82 stated, 0.40 to 0.54 supported"),
                     ),
                 ],
             },

@@ -115,13 +115,7 @@ fn show_verdict(stored: &StoredDebate) {
     };
     let title = protocols::title(&transcript.protocol);
     let width = output::width().min(100);
-    let lines = card(
-        verdict,
-        &transcript.question,
-        &title,
-        Detail::Screen,
-        (width, true),
-    );
+    let lines = card(verdict, &transcript.question, &title, Detail::Screen, width);
     for line in lines {
         if output::stdout_is_terminal() {
             output::line(&line);

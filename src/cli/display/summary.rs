@@ -1,7 +1,7 @@
 //! The summary below an answer: report, facts, missing parts and cost.
 
 use roundtable_engine::estimate;
-use roundtable_engine::event::{State, position};
+use roundtable_engine::event::{State, position, unanswered};
 use roundtable_engine::remarks::plain_reason;
 use roundtable_engine::report::{Block, Place, Report, Tone};
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
@@ -42,7 +42,7 @@ pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
 fn ending(stored: &StoredDebate, options: RenderOptions) -> Vec<String> {
     let is_failed_step = |text: &str| {
         let turns = &mut stored.transcript.turns();
-        turns.any(|turn| turn.text().is_none() && text.starts_with(&turn.step))
+        turns.any(|turn| turn.text().is_none() && text.starts_with(&unanswered(&turn.step)))
     };
     let mut paragraphs: Vec<(Tone, String)> = Vec::new();
     for block in stored.report.ending() {
@@ -219,7 +219,14 @@ fn turn_lines(turn: &Turn, round: &str, roles: &Roles) -> Vec<String> {
     let mut lines = vec![format!(
         "{} {}\n",
         output::seat(roles, &turn.seat),
-        painted(QUIET, &round.to_lowercase())
+        painted(
+            QUIET,
+            &format!(
+                "{} · {}",
+                round.to_lowercase(),
+                output::harmless(&turn.step)
+            )
+        )
     )];
     if let Some(asked) = &turn.instead_of {
         let note = format!("{}, because {}", turn.answered_by(), asked.because);

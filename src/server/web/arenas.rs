@@ -4,15 +4,9 @@ use askama::Template;
 use roundtable_engine::report::{Fact, Report};
 
 use super::Frame;
+use super::listing::{ListRow, Listing};
 use crate::arena::{Standing, Stored, report};
 use crate::render::{self, Html, Panel};
-
-#[derive(Template)]
-#[template(path = "arenas.html")]
-struct ListPage<'a> {
-    frame: Frame,
-    rows: &'a [Standing],
-}
 
 #[derive(Template)]
 #[template(path = "arena.html")]
@@ -35,8 +29,25 @@ struct PairView {
 }
 
 pub(super) fn list_page(rows: &[Standing], frame: Frame) -> String {
-    let page = ListPage { frame, rows };
-    page.render().unwrap_or_default()
+    let rows = rows.iter().map(|arena| ListRow {
+        id: &arena.id,
+        summary: None,
+        time: None,
+        about: vec![
+            format!("{} of {} votes", arena.votes, arena.pairs),
+            arena.file.clone(),
+        ],
+    });
+    let page = Listing {
+        frame,
+        title: "Arenas",
+        path: "/arenas",
+        lead: "Two answers to your questions, without names: which one do you prefer?",
+        empty: "No arena. Create one with",
+        command: "roundtable arena new questions.txt --between panel,ask",
+        rows: rows.collect(),
+    };
+    page.page()
 }
 
 pub(super) fn arena_page(stored: &Stored, frame: Frame) -> String {

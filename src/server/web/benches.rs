@@ -4,23 +4,10 @@ use askama::Template;
 use roundtable_engine::report::{Fact, Report};
 
 use super::Frame;
+use super::listing::{ListRow, Listing, Time};
 use crate::bench::stored::BenchRow;
 use crate::clock;
 use crate::render::{self, Panel};
-
-#[derive(Template)]
-#[template(path = "benches.html")]
-struct ListPage<'a> {
-    frame: Frame,
-    rows: Vec<Row<'a>>,
-}
-
-struct Row<'a> {
-    bench: &'a BenchRow,
-    stamp: String,
-    when: String,
-    arms: String,
-}
 
 #[derive(Template)]
 #[template(path = "bench.html")]
@@ -32,17 +19,28 @@ struct BenchPage<'a> {
 }
 
 pub(super) fn list_page(rows: &[BenchRow], frame: Frame) -> String {
-    let rows = rows.iter().map(|bench| Row {
-        stamp: clock::stamp(bench.at),
-        when: clock::day_and_time(bench.at),
-        arms: bench.arms.join(", "),
-        bench,
+    let rows = rows.iter().map(|bench| ListRow {
+        id: &bench.id,
+        summary: Some(&bench.conclusion),
+        time: Some(Time {
+            stamp: clock::stamp(bench.at),
+            shown: clock::day_and_time(bench.at),
+        }),
+        about: vec![
+            format!("{} questions", bench.questions),
+            bench.arms.join(", "),
+        ],
     });
-    let page = ListPage {
+    let page = Listing {
         frame,
+        title: "Benches",
+        path: "/benches",
+        lead: "Debates compared with single calls, on questions with known answers.",
+        empty: "No finished bench. Run one with",
+        command: "roundtable bench questions.csv --arms one,consistency,panel",
         rows: rows.collect(),
     };
-    page.render().unwrap_or_default()
+    page.page()
 }
 
 pub(super) fn bench_page(id: &str, report: &Report, frame: Frame) -> String {

@@ -202,7 +202,7 @@ impl DebateView {
         self.thread = self.thread.asking(&transcript.protocol, report);
         let page = Page {
             frame,
-            debate: render::Debate::new(transcript, report),
+            debate: render::Debate::with_prompts(transcript, report),
             view: self,
         };
         page.render().unwrap_or_default()

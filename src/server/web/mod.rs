@@ -16,6 +16,7 @@ mod form_key;
 mod handlers;
 mod home;
 mod learning;
+mod listing;
 mod models;
 mod multipart;
 mod outcome;

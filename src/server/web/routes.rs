@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::error_page::ErrorView;
 use super::handlers::{
-    arenas, audit, benches, debate, debates, follow_up, history, home, models, outcome, shares,
-    tokens,
+    arenas, audit, benches, debate, debates, follow_up, history, home, models, outcome, prompt,
+    shares, tokens,
 };
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
@@ -36,6 +36,7 @@ pub(crate) fn routes() -> Routes {
         .get("/debates/{id}", read(Debate), debate::show)
         .get("/debates/{id}/panels", read(Debate), debate::panels)
         .get("/debates/{id}/turns/{*step}", read(Debate), debate::turn)
+        .get("/debates/{id}/prompts/{*step}", read(Debate), prompt::show)
         .post("/debates/{id}/say", run(Debate), debate::say)
         .post("/debates/{id}/pause", run(Debate), debate::pause)
         .post(

@@ -38,6 +38,22 @@ fn filled(server: &Server) -> Home {
     home
 }
 
+/// A finished bench, an arena with votes to give and one whose votes are all given.
+fn measured(server: &Server) -> Home {
+    let home = Home::with_model(server);
+    home.write("items.csv", &crate::bench_runs::questions(12));
+    let bench = crate::bench_runs::command("one,consistency,panel", &["--json"]);
+    home.run(&bench).expect(0, &[]);
+    for (arena, count) in [("open", 3), ("done", 2)] {
+        let lines = (0..count).map(|item| format!("Which one fits item {item}?\n"));
+        home.write("questions.txt", &lines.collect::<String>());
+        let new = ["arena", "new", "questions.txt", "--between", "lab:a,lab:b"];
+        home.run(&[&new[..], &["--id", arena]].concat())
+            .expect(0, &[]);
+    }
+    home
+}
+
 /// Serious and critical findings of axe-core, each with the elements that it is about.
 async fn findings(browser: &Browser, axe: &str) -> Vec<String> {
     browser.run(axe, Vec::new()).await;
@@ -103,6 +119,12 @@ async fn shots_of_every_page() {
     let poor = Home::with_model(&unchallenged);
     poor.ask(&["--quiet"]).expect(3, &[]);
     let poor_served = Serving::start(&poor, &[]);
+    let measuring = Server::start(|request, _| crate::bench_runs::reply(request, 4));
+    let measured = measured(&measuring);
+    let measured_served = Serving::start(&measured, &[]);
+    crate::arena::vote_for(&measured_served, "done", "Answer");
+    let bench = measured.run(&["bench", "list", "--json"]).json();
+    let bench = bench[0]["id"].as_str().unwrap().to_owned();
     let closed = Home::with_model(&server);
     closed.token("admin");
     let closed_served = Serving::start(&closed, &[]);
@@ -114,6 +136,11 @@ async fn shots_of_every_page() {
             url(&poor_served, &format!("/debates/{poor_id}")),
         ),
         ("sign-in", url(&closed_served, "/")),
+        ("benches", url(&measured_served, "/benches")),
+        ("bench", url(&measured_served, &format!("/benches/{bench}"))),
+        ("arenas", url(&measured_served, "/arenas")),
+        ("arena-vote", url(&measured_served, "/arenas/open")),
+        ("arena-standing", url(&measured_served, "/arenas/done")),
     ];
     let pages: Vec<(String, String)> = pages
         .into_iter()
@@ -154,6 +181,10 @@ fn pages(home: &Home, served: &Serving) -> Vec<(String, String)> {
         let known = pages.iter().filter(|(known, _)| known.starts_with(&name));
         let number = known.count() + 1;
         pages.push((format!("{name}-{number}"), format!("/debates/{id}")));
+        if kind == "dialectic" {
+            let prompt = format!("/debates/{id}/prompts/r1/skeptic/criticise");
+            pages.push((format!("prompt-{number}"), prompt));
+        }
         if kind == "forecast" {
             forecast = Some(id.to_owned());
         }
@@ -162,6 +193,7 @@ fn pages(home: &Home, served: &Serving) -> Vec<(String, String)> {
         }
     }
     let forecast = forecast.unwrap();
+    pages.push(("history".into(), format!("/debates/{forecast}/history")));
     pages.push((
         "outcome-forecast".into(),
         format!("/debates/{forecast}/outcome"),

@@ -210,7 +210,7 @@ async fn the_page_prints_with_everything_open() {
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     browser.visit(&debate_of(&home, &served)).await;
-    let script = "const closed = () => document.querySelectorAll('main details:not([open]):not(.menu)').length; \
+    let script = "const closed = () => document.querySelectorAll('main details:not([open]):not(.menu, .prompt)').length; \
         const before = closed(); dispatchEvent(new Event('beforeprint')); const during = closed(); \
         dispatchEvent(new Event('afterprint')); return [before > 3, during, closed() === before]";
     let folded = browser.run(script, Vec::<Value>::new()).await;

@@ -257,7 +257,7 @@ async fn revise(
         .items("scores", spec.dimensions.len())
         .choices("name", spec.sub_scores.clone())
         .items("sub_scores", spec.sub_scores.len())
-        .check(|reply: &Revision| faults_of_revision(judge, &peers, reply))
+        .check(|reply: &Revision| faults_of_revision(&rules.panel, judge, &peers, reply))
         .send()
         .await
 }

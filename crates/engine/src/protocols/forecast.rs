@@ -183,7 +183,7 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<Ending, Halt> {
             // No role is left to continue with.
             return Ok(Ending::Played);
         }
-        let value = value::measure(table, debate, round).await?;
+        let value = value::measure(table, debate, round)?;
         if let Some(value) = value.filter(|value| value.stops && round < last) {
             let assessed = assess_all(table, debate, round).await;
             apply_assessments(debate, round, assessed)?;

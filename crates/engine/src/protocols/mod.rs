@@ -121,19 +121,15 @@ pub async fn play_unless(
     Ok(end)
 }
 
-/// Journals the value of a round. At once: the seats of the next round may think for long, and readers are shown it before.
-async fn note_value(
+/// Journals the value of a round. Readers are shown it at once: the seats of the next round may think for long.
+fn note_value(
     table: &Table,
     round: u32,
     value: Option<RoundValue>,
 ) -> Result<Option<RoundValue>, Halt> {
-    match value {
-        Some(value) => {
-            let key = round_value::key(round);
-            table.note(&key, || async { value }).await.map(Some)
-        }
-        None => Ok(None),
-    }
+    let key = round_value::key(round);
+    let noted = value.map(|value| table.memoize_and_announce(&key, || value));
+    noted.transpose()
 }
 
 /// The report of a debate, at any point of its journal: the protocol's own, fallback models, and the follow-up.

@@ -210,7 +210,7 @@ async fn play_rounds(
         if debate.is_silent() {
             return Ok(Ending::SeatsAbsent);
         }
-        let value = measure_value(table, debate, round).await?;
+        let value = measure_value(table, debate, round)?;
         match after_round(table, debate, groupthink, &mut max_rounds).await? {
             ControlFlow::Break(ending) => return Ok(ending),
             // An objection round is played in any case, as before every other ending.
@@ -227,11 +227,7 @@ async fn play_rounds(
 }
 
 /// The value of another round (B-10). `None` without typed answers.
-async fn measure_value(
-    table: &Table,
-    debate: &Debate,
-    round: u32,
-) -> Result<Option<RoundValue>, Halt> {
+fn measure_value(table: &Table, debate: &Debate, round: u32) -> Result<Option<RoundValue>, Halt> {
     let last = debate.rounds.last();
     let Some((rules, last)) = debate.rules.value.as_ref().zip(last) else {
         return Ok(None);
@@ -245,7 +241,7 @@ async fn measure_value(
     let record = &rules.history.record;
     let value =
         leading.and_then(|leading| value::of_answers(leading, record, price, rules.max_price));
-    crate::protocols::note_value(table, round, value).await
+    crate::protocols::note_value(table, round, value)
 }
 
 /// Ends the debate or names the kind of the next round. Asks a person if the panel cannot settle it (E-09).

@@ -123,10 +123,7 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
     if state.answers().len() < 2 {
         return Ok(Ending::TooFewAnswers);
     }
-    if let Some(value) = measure_value(table, rules, state)
-        .await?
-        .filter(|value| value.stops)
-    {
+    if let Some(value) = measure_value(table, rules, state)?.filter(|value| value.stops) {
         return Ok(Ending::NotWorthIt(value.stop_text(1)));
     }
     if rules.ranks && state.answers().len() >= MIN_RANKED {
@@ -146,7 +143,7 @@ async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Res
 }
 
 /// The value of comparing the blind answers (B-10). Its cost is taken to be that of the answers.
-async fn measure_value(
+fn measure_value(
     table: &Table,
     rules: &Rules,
     state: &PanelState,
@@ -159,7 +156,7 @@ async fn measure_value(
     let value = state
         .leading()
         .and_then(|leading| value::of_answers(leading, record, price, rules.max_price));
-    crate::protocols::note_value(table, 1, value).await
+    crate::protocols::note_value(table, 1, value)
 }
 
 /// Round 1: every seat answers blind. Answers that came in are kept if one of the seats halts.

@@ -14,8 +14,8 @@ use crate::protocol::AnyProtocol;
 use crate::protocols::{play, record, report};
 use crate::report::{BadgeKind, Block};
 use crate::scripted::{
-    Dying, Scripted, assert_verdicts, deps, entries, longest_chain, name, rules_at, snapshot,
-    timeless,
+    Dying, Scripted, assert_all_rebuilt, assert_verdicts, deps, entries, longest_chain, name,
+    rules_at, snapshot, timeless,
 };
 use crate::table::TableDeps;
 
@@ -650,6 +650,7 @@ async fn n06_answers_are_shown_side_by_side() {
 #[tokio::test]
 async fn c15_a_panel_leaves_this_journal() {
     let (_, journal, _) = played(&Script::default(), json!({})).await;
+    assert_all_rebuilt(&Panel, &journal).await;
     insta::assert_json_snapshot!("journal", snapshot(&journal));
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::model::{Image, Message, Request, Schema, Speaker};
 
 /// Hash of the first request of a step.
-pub(super) fn of(model: &str, request: &Request) -> String {
+pub(crate) fn of(model: &str, request: &Request) -> String {
     // Destructured, so that a new field of `Request` does not compile until it is hashed.
     let Request {
         model: name,

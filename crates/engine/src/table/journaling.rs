@@ -17,7 +17,7 @@ use crate::expected_usage;
 use crate::journal::JournalError;
 
 /// How often a finished step yields so that other steps that are about to finish join its batch.
-const MAX_BATCH_YIELDS: usize = 3;
+const MAX_BATCH_YIELDS: usize = 8;
 
 impl Table {
     /// Runs `find_out` once and journals its result under `key`; a replay reads it from the journal. For facts that do not
@@ -61,6 +61,22 @@ impl Table {
         let now = self.deps.clock.now();
         let note = note_event(key, &value, now)?;
         self.write_queue.defer_until_written(now, note);
+        Ok(value)
+    }
+
+    /// Like [`Table::memoize`], but readers do not wait for the next entry.
+    ///
+    /// # Errors
+    /// As [`Table::memoize`].
+    pub fn memoize_and_announce<T>(&self, key: &str, compute: impl FnOnce() -> T) -> Result<T, Halt>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if let Some(known) = self.recall_note(key) {
+            return known;
+        }
+        let value = compute();
+        self.defer_and_announce(note_event(key, &value, self.deps.clock.now())?);
         Ok(value)
     }
 
@@ -205,7 +221,7 @@ impl Table {
                 for queued in batch {
                     let entry = queued.entry;
                     if queued.announcement != Announcement::Done {
-                        self.notify(Some(entry.seq), entry.at, entry.event);
+                        self.notify(Notice::of(entry, true));
                     }
                     if let Some(waiter) = queued.waiter {
                         waiter.notify(Ok(()));
@@ -219,7 +235,7 @@ impl Table {
 
     fn announce_deferred(&self) {
         self.write_queue
-            .announce_deferred(|entry| self.notify(Some(entry.seq), entry.at, entry.event));
+            .announce_deferred(|entry| self.notify(Notice::of(entry, false)));
     }
 
     /// Queues an entry that nothing depends on and notifies listeners at once, before it is written.
@@ -237,7 +253,12 @@ impl Table {
     /// Notifies listeners of an event that is not journaled.
     pub(super) fn announce(&self, event: Event) {
         if self.has_listeners() {
-            self.notify(None, self.deps.clock.now(), event);
+            self.notify(Notice {
+                seq: None,
+                is_written: false,
+                at: self.deps.clock.now(),
+                event,
+            });
         }
     }
 
@@ -246,11 +267,11 @@ impl Table {
         self.observer.get().is_some() || self.notices.get().is_some_and(has_receivers)
     }
 
-    fn notify(&self, seq: Option<u64>, at: Millis, event: Event) {
+    fn notify(&self, notice: Notice) {
         if !self.has_listeners() {
             return;
         }
-        let notice = Arc::new(Notice { seq, at, event });
+        let notice = Arc::new(notice);
         if let Some(observer) = self.observer.get() {
             observer(&notice);
         }

@@ -47,6 +47,7 @@ pub use rescue::FastModel;
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;
+pub(crate) use fingerprint::of as request_hash;
 use person::{Person, words_in};
 use replay::Replay;
 use write_queue::WriteQueue;
@@ -109,8 +110,22 @@ pub struct TableDeps {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     pub seq: Option<u64>,
+    /// Whether the journal has it. Entries that can be recomputed are announced while they wait for the next write.
+    pub is_written: bool,
     pub at: Millis,
     pub event: Event,
+}
+
+impl Notice {
+    fn of(entry: Entry, is_written: bool) -> Self {
+        let Entry { seq, at, event } = entry;
+        Self {
+            seq: Some(seq),
+            is_written,
+            at,
+            event,
+        }
+    }
 }
 
 /// A step whose seat was absent.

@@ -658,6 +658,27 @@ async fn c09_a_deferred_note_is_announced_when_it_is_written() {
     assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
 }
 
+/// C-09: the value of a round is told to readers at once, without a write of its own.
+#[tokio::test]
+async fn c09_a_note_can_be_announced_before_it_is_written() {
+    let (model, journal) = (Scripted::new(good_script), Arc::<MemoryJournal>::default());
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
+        .await
+        .unwrap();
+    let heard = Arc::<Mutex<Vec<u64>>>::default();
+    let sink = Arc::clone(&heard);
+    table.set_observer(Box::new(move |notice| {
+        sink.lock().unwrap().extend(notice.seq);
+    }));
+    assert_eq!(table.memoize_and_announce("figure", || 7_u8), Ok(7));
+    assert_eq!((heard.lock().unwrap().len(), journal.keyed().len()), (1, 1));
+    opening(&table, "proposer").send().await.unwrap().unwrap();
+    table.flush().await.unwrap();
+    assert_eq!(*heard.lock().unwrap(), [2, 3]);
+    assert_eq!(journal.keyed().len(), 3);
+}
+
 /// C-08: after a failed write no further call is made.
 #[tokio::test]
 async fn c08_no_call_is_made_after_a_failed_write() {

@@ -66,7 +66,7 @@ pub(super) struct QueuedEntry {
 pub(super) enum Announcement {
     /// When it is in the journal: a reader that is told its number reads it there.
     WhenWritten,
-    /// Already in the queue. Only for the start of a round, which readers show without its number.
+    /// Already in the queue, as not written yet.
     InQueue,
     /// It has been made, or is not needed.
     Done,

@@ -105,10 +105,31 @@
     });
   }
 
+  // A prompt is fetched when it is opened.
+  const showPrompt = async (part) => {
+    const link = part.querySelector("a[href]");
+    if (!link || part.dataset.prompt) return;
+    part.dataset.prompt = "loading";
+    try {
+      const response = await fetch(link.href, { headers: { accept: "text/html" }, credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const found = page.querySelector(response.ok ? "#prompt" : "main .lead");
+      if (!found) throw new Error(String(response.status));
+      found.removeAttribute("id");
+      link.parentElement.replaceWith(document.importNode(found, true));
+      part.dataset.prompt = "shown";
+    } catch {
+      delete part.dataset.prompt; // The link is still there.
+    }
+  };
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches(".prompt[open]")) showPrompt(event.target);
+  }, true);
+
   // A printed page has everything that the screen folds.
   let folded = [];
   window.addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("main details:not([open]):not(.menu)")];
+    folded = [...document.querySelectorAll("main details:not([open]):not(.menu, .prompt)")];
     for (const part of folded) part.open = true;
   });
   window.addEventListener("afterprint", () => {

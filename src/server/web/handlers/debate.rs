@@ -147,7 +147,7 @@ async fn used_up(app: &App, row: &DebateRow, entries: &[Entry]) -> Result<Option
     ))
 }
 
-/// Adds rounds that have begun and are not in the journal yet. Returns the seats in mid-turn.
+/// Adds entries that were announced and are not in the journal yet, such as the start of a round. Returns the seats in mid-turn.
 fn add_live_state(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<String> {
     let Some(feed) = app.scheduler.feed(row.id) else {
         return Vec::new();
@@ -155,7 +155,9 @@ fn add_live_state(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<S
     let live = feed.lock();
     // Added entries get the number of the last journaled one, because the event stream continues after that.
     let seq = entries.last().map_or(0, |last| last.seq);
-    entries.extend(live.rounds.iter().map(|notice| Entry {
+    let unwritten = live.announced.iter();
+    let unwritten = unwritten.filter(|notice| notice.seq > Some(seq));
+    entries.extend(unwritten.map(|notice| Entry {
         seq,
         at: notice.at,
         event: notice.event.clone(),
@@ -213,7 +215,9 @@ pub(crate) async fn turn(
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it has not ended"))?;
     let roles = render::Roles::of(&transcript);
-    Ok(page(render::open_turn(turn, &roles).to_string()))
+    Ok(page(
+        render::open_turn(turn, &roles, &transcript.id).to_string(),
+    ))
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -10,6 +10,7 @@ pub(super) mod history;
 pub(super) mod home;
 pub(super) mod models;
 pub(super) mod outcome;
+pub(super) mod prompt;
 pub(super) mod shares;
 mod target;
 pub(super) mod tokens;

@@ -270,6 +270,7 @@ fn faults_of_claims(judge: &Judge, text: &str) -> Option<String> {
 
 /// Checks a revision: every change needs a reason and a peer, every large difference a dispute (T-04).
 pub(super) fn faults_of_revision(
+    panel: &CouncilsSpec,
     judge: &JudgeState<'_>,
     peers: &[&JudgeState<'_>],
     reply: &Revision,
@@ -280,20 +281,26 @@ pub(super) fn faults_of_revision(
     let mut has_changed = false;
     for scored in &reply.scores {
         let name = &scored.dimension;
+        let title = title_of(panel, name);
         let Some(before) = judge.first_score(name).map(|scored| scored.score) else {
             continue;
         };
         let is_same = is_same(before, scored.score);
         has_changed |= !is_same;
         if !is_same && !is_explained(reply, name, &names) {
+            let verb = if scored.score.value() < before.value() {
+                "lowered"
+            } else {
+                "raised"
+            };
             faults.push(format!(
-                "'{name}' is changed from {before} to {} without a reason and a peer. Say why and which peer moved you.",
+                "\"{title}\" was {verb} from {before} to {} without a reason and a peer. Say why '{name}' changed and which peer moved you.",
                 scored.score
             ));
         }
         if is_same && reply.changes.iter().any(|change| change.dimension == *name) {
             faults.push(format!(
-                "'{name}' is listed as changed, but its score is the same."
+                "\"{title}\" is listed as changed, but its score is the same."
             ));
         }
         for peer in peers {
@@ -302,7 +309,7 @@ pub(super) fn faults_of_revision(
                 && !disputes(reply, &peer.spec.seat)
             {
                 faults.push(format!(
-                    "It stays more than 20 points away from {} on '{name}' without a dispute. Say what you dispute and why.",
+                    "\"{title}\" stays more than 20 points away from {} without a dispute. Say what you dispute and why.",
                     peer.spec.seat
                 ));
             }

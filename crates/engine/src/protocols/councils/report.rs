@@ -187,11 +187,7 @@ fn council(council: &CouncilResult) -> Option<Section> {
         .filter(|judge| !judge.unexplained.is_empty())
     {
         blocks.push(Block::Note {
-            text: format!(
-                "{} left unexplained: {}",
-                judge.title,
-                judge.unexplained.join(" ")
-            ),
+            text: format!("{}: {}", judge.title, judge.unexplained.join(" ")),
             tone: Tone::Caution,
         });
     }
@@ -273,10 +269,7 @@ fn worth(verdict: &Verdict) -> Section {
         blocks.push(note(sentence.clone(), Tone::Caution));
     }
     for missing in &verdict.missing {
-        blocks.push(note(
-            format!("{} is missing: {}", missing.step, missing.reason),
-            Tone::Caution,
-        ));
+        blocks.push(note(missing.sentence(), Tone::Caution));
     }
     for refused in &verdict.refused {
         let text = format!(

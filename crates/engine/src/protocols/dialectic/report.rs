@@ -12,13 +12,12 @@ use super::debate::Debate;
 use super::replies::Change;
 use super::rules::Rules;
 use super::verdict::{Side, Verdict};
-use crate::event::{Entry, position};
+use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
 use crate::protocols::scrutiny::Scrutiny;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
-use crate::transcript::capital;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let debate = Debate::replay(entries);
@@ -161,11 +160,7 @@ fn worth(verdict: &Verdict, rules: Option<&Rules>) -> Vec<Section> {
     blocks.extend(why.map(|markdown| Block::Text { markdown }));
     // Without an answer, the reason of the failure names them.
     for missing in verdict.missing.iter().filter(|_| verdict.answer.is_some()) {
-        let who = capital(&position(&missing.step));
-        blocks.push(note(
-            format!("{who} is missing: {}", missing.reason),
-            Tone::Caution,
-        ));
+        blocks.push(note(missing.sentence(), Tone::Caution));
     }
     for remark in &verdict.remarks {
         blocks.push(note(remark.clone(), Tone::Caution));

@@ -198,8 +198,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
     blocks.extend(extras.scrutiny.as_ref().map(Scrutiny::note));
     blocks.extend(notes_on_roles(extras));
     for missing in &extras.missing {
-        let text = format!("{} is missing: {}", missing.step, missing.reason);
-        blocks.push(Block::note(text, Tone::Caution));
+        blocks.push(Block::note(missing.sentence(), Tone::Caution));
     }
     for remark in &extras.remarks {
         blocks.push(Block::note(for_people(remark), Tone::Quiet));

@@ -10,7 +10,7 @@ use crate::round_value;
 use crate::table::{Halt, Table};
 
 /// `None` in forecasts of earlier versions. The answer of a role is its likeliest outcome.
-pub(super) async fn measure(
+pub(super) fn measure(
     table: &Table,
     debate: &Debate<'_>,
     round: u32,
@@ -41,7 +41,7 @@ pub(super) async fn measure(
     let value = leading.and_then(|leading| {
         value::of_movement(leading, record, (moved, efficiency), price, rules.max_price)
     });
-    crate::protocols::note_value(table, round, value).await
+    crate::protocols::note_value(table, round, value)
 }
 
 fn pooled(debate: &Debate<'_>, round: u32) -> Option<Distribution> {

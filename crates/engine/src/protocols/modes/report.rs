@@ -194,13 +194,7 @@ fn significant(value: f64) -> String {
 
 /// The ending, and the blind votes compared with the votes after the debate (C-17).
 fn worth(verdict: &Verdict) -> Section {
-    let mut blocks = vec![note(
-        format!(
-            "Stopped after round {}: {}.",
-            verdict.total_rounds, verdict.stop_explanation
-        ),
-        Tone::Plain,
-    )];
+    let mut blocks = vec![note(card::ending(verdict), Tone::Plain)];
     blocks.extend(verdict.scrutiny.as_ref().map(Scrutiny::note));
     blocks.extend(verdict.worth.changed.map(|changed| {
         let text = if changed {
@@ -213,9 +207,9 @@ fn worth(verdict: &Verdict) -> Section {
     let columns = [
         "",
         "majority answer",
-        "#ACCEPT",
-        "#MINOR",
-        "#BLOCKER",
+        "#accept",
+        "#with small changes",
+        "#block",
         "#confidence",
         "#tokens",
         "#cost",
@@ -243,10 +237,7 @@ fn worth(verdict: &Verdict) -> Section {
         blocks.push(note(remark.clone(), Tone::Caution));
     }
     for missing in &verdict.missing {
-        blocks.push(note(
-            format!("{} is missing: {}", missing.step, missing.reason),
-            Tone::Caution,
-        ));
+        blocks.push(note(missing.sentence(), Tone::Caution));
     }
     Section::ending(blocks)
 }
@@ -522,7 +513,7 @@ fn confidence_chart(debate: &Debate) -> Chart {
             .collect(),
     });
     let agreement = Line {
-        label: "ACCEPT or MINOR".into(),
+        label: "accepting seats".into(),
         role: None,
         values: rounds.iter().map(|figures| figures.agreement()).collect(),
     };

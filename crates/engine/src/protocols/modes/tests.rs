@@ -17,7 +17,7 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::mode::Mode;
 use crate::model::{Ability, Deltas, Model, ModelError, Request};
 use crate::protocols::{self, play};
-use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
+use crate::scripted::{Dying, Scripted, assert_all_rebuilt, deps, entries, name, timeless};
 use crate::table::{Budget, SeatModel, TableDeps, decide, say_offline};
 use crate::tokens;
 

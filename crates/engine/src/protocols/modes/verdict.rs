@@ -78,7 +78,7 @@ impl Ending {
             }
             Self::Budget(limit) => limit.clone(),
             Self::NotWorthIt(why) => why.clone(),
-            Self::SeatsAbsent => "two rounds running nobody spoke".into(),
+            Self::SeatsAbsent => "no seat spoke in two rounds in a row".into(),
         }
     }
 }

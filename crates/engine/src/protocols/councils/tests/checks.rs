@@ -34,7 +34,7 @@ async fn t04_a_revision_without_reasons_is_sent_back_once_then_recorded() {
     let asked = models.asked_of("hook", "judge_revision");
     assert_eq!(asked.len(), 2);
     let sent_back = models.sent_back_to("hook", "judge_revision");
-    let fault = "'content_assessment' is changed from 40 to 44 without a reason and a peer.";
+    let fault = "\"Content as a whole\" was raised from 40 to 44 without a reason and a peer.";
     assert!(sent_back.contains(fault), "{sent_back}");
     let verdict = result_of(&record);
     assert_eq!(verdict.councils[0].judges[0].unexplained, [fault]);
@@ -70,7 +70,9 @@ async fn t04_unchanged_scores_and_disputes_need_reasons() {
         "{sent_back}"
     );
     assert!(
-        sent_back.contains("It stays more than 20 points away from hook on 'content_assessment'"),
+        sent_back.contains(
+            "\"Content as a whole\" stays more than 20 points away from hook without a dispute."
+        ),
         "{sent_back}"
     );
     assert_eq!(result_of(&record).remarks, [] as [String; 0]);

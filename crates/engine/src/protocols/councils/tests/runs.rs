@@ -11,7 +11,9 @@ use crate::protocols::councils::record::schema;
 use crate::protocols::councils::test_support::{deps_of, open_table};
 use crate::protocols::{self, play};
 use crate::report::BadgeKind;
-use crate::scripted::{Dying, assert_verdicts, entries, longest_chain, snapshot, timeless};
+use crate::scripted::{
+    Dying, assert_all_rebuilt, assert_verdicts, entries, longest_chain, snapshot, timeless,
+};
 
 /// T-03, T-04, T-07 … T-10: the journal of a full debate: 7 evaluations, 7 revisions, 2 narratives, 2 responses, critic,
 /// orchestrator.
@@ -21,6 +23,7 @@ async fn t10_a_full_debate_leaves_this_journal() {
     let setup = setup(&cast("themis"), Mode::Full, Ability::Full);
     let record = run_with(&models, setup, Budget::default(), &journal).await;
     assert_eq!((record.state, models.asked().len()), (State::Complete, 20));
+    assert_all_rebuilt(&Councils, &journal).await;
     insta::assert_json_snapshot!(journal_without_cast(&journal));
 }
 

@@ -86,7 +86,7 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
         Section::main("Reliability", vec![note, diagram]),
     ];
     if let Some(own) = deliberation {
-        sections.push(Section::main("What deliberation was worth", worth(own)));
+        sections.push(Section::main("Value of deliberation", worth(own)));
     }
     if !calibration.groups.is_empty() {
         let table = Block::Table(by_group(&calibration.groups));

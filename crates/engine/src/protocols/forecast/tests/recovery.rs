@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::scripted::{Dying, timeless};
+use crate::scripted::{Dying, assert_all_rebuilt, timeless};
 
 /// C-15: the same seed, setup and replies give the same journal.
 #[tokio::test]
@@ -12,6 +12,7 @@ async fn c15_the_same_forecast_twice_is_the_same_journal() {
     played(&good_model(), &first).await;
     played(&good_model(), &second).await;
     assert_eq!(timeless(&first), timeless(&second));
+    assert_all_rebuilt(&Forecast, &first).await;
 }
 
 /// By key, because parallel steps may be journaled in another order after a kill.

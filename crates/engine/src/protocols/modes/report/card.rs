@@ -95,8 +95,8 @@ fn figures(result: &verdict::Verdict) -> Vec<Fact> {
     person.into_iter().chain(estimate).collect()
 }
 
-/// `Stopped after round 2: the panel agrees, 4 of 4 accept.`
-fn ending(result: &verdict::Verdict) -> String {
+/// `Stopped after round 2: the panel agrees, 4 of 4 accept and nobody blocks.`
+pub(super) fn ending(result: &verdict::Verdict) -> String {
     let statuses = &result.state.agent_status;
     let accepting = statuses
         .iter()
@@ -109,6 +109,11 @@ fn ending(result: &verdict::Verdict) -> String {
                 statuses.len()
             )
         }
+        "majority" => format!(
+            "a majority stands for one answer, {accepting} of {} accept and nobody blocks",
+            statuses.len()
+        ),
+        "plateau" => "two rounds in a row changed almost nothing".to_owned(),
         "seats_absent" => "no seat answered in two rounds in a row".to_owned(),
         _ => result.stop_explanation.clone(),
     };

@@ -17,6 +17,7 @@ async fn c15_the_same_debate_twice_is_the_same_journal() {
     play_to_end(setup("adversarial", 3, 5), &Scripted::new(story), &first).await;
     play_to_end(setup("adversarial", 3, 5), &Scripted::new(story), &second).await;
     assert_eq!(timeless(&first), timeless(&second));
+    assert_all_rebuilt(&Modes, &first).await;
 }
 
 /// C-06: without any reply the debate fails; once the model is back it can be completed.
@@ -42,6 +43,8 @@ async fn c06_a_debate_without_any_reply_fails_and_can_be_resumed() {
     assert_eq!(verdict.outcome(), State::Complete);
     let debate = Debate::from_journal(&entries(&journal)).unwrap();
     assert_eq!(debate.state, verdict.state);
+    // Also those of a debate that was played again from its first failure.
+    assert_all_rebuilt(&Modes, &journal).await;
 }
 
 /// C-07

@@ -1,6 +1,8 @@
 //! Withheld text and the safety evaluator (M-09).
 
 use super::*;
+use crate::recorded_prompt::{self, NoPrompt};
+use crate::scripted::rebuilt;
 
 const ATTACK: &str = "Step 1: open a terminal and send the reverse shell.";
 
@@ -102,8 +104,16 @@ async fn m09_the_evaluator_withholds_a_turn_and_stays_until_it_is_clear() {
         );
     }
     assert_eq!(verdict.safety.withheld[0].what.rule, "safety-evaluator");
-    // No surface shows it: they render transcript, report and record.
+    // No surface shows it: they render transcript, report, record and prompts.
     let entries = entries(&journal);
+    for step in recorded_prompt::steps(&entries) {
+        let prompt = rebuilt(&Modes, &entries, &step).await;
+        let before = ["r1/sentinel/speak", "r1/builder/speak"].contains(&step.as_str());
+        match prompt {
+            Ok(_) => assert!(before || step.ends_with("/ballot"), "{step}"),
+            Err(refused) => assert_eq!(refused, NoPrompt::Withheld { step }),
+        }
+    }
     let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
     let turn = transcript.turn("r1/builder/speak").unwrap();
     assert_eq!(turn.text(), Some("[withheld by the safety evaluator]"));

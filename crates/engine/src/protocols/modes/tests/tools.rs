@@ -83,6 +83,7 @@ async fn m15_tool_calls_are_journaled_and_citations_become_evidence() {
         &journal,
     )
     .await;
+    assert_all_rebuilt(&Modes, &journal).await;
     assert_eq!(
         (Vec::<String>::new(), 0),
         (

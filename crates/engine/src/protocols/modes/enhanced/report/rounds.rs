@@ -6,7 +6,6 @@ use roundtable_core::wording::one_line;
 
 use super::status_tone;
 use crate::protocols::modes::Debate;
-use crate::protocols::modes::enhanced::prompt_context::with_band;
 use crate::protocols::modes::enhanced::state::{EnhancedState, MeasuredRound, SeatPosition};
 use crate::protocols::modes::report::note;
 use crate::report::{Block, Card, Cell, Gauge, Mark, Section, Threshold, Tone};
@@ -96,25 +95,13 @@ fn card(
     let mut remarks = Vec::new();
     let wants_evidence = enhanced.rules.wants_evidence();
     if wants_evidence && evidence.calibration != Calibration::Within {
-        remarks.push(
-            Cell::new(format!(
-                "{}: its evidence allows {}",
-                evidence.calibration.name(),
-                with_band(evidence.grade.level)
-            ))
-            .toned(Tone::Caution),
-        );
+        let text = miscalibrated(evidence.calibration, stated, evidence.grade.level);
+        remarks.push(Cell::new(text).toned(Tone::Caution));
     }
     let claims = position.claims.iter().filter(|_| wants_evidence);
     for claim in claims.filter(|claim| claim.calibration != Calibration::Within) {
-        let text = format!(
-            "{} in {} ({:.2}): its evidence allows {}",
-            claim.calibration.name(),
-            claim.claim,
-            claim.stated.value(),
-            with_band(claim.level)
-        );
-        remarks.push(Cell::new(text).toned(Tone::Caution));
+        let text = miscalibrated(claim.calibration, claim.stated.value(), claim.level);
+        remarks.push(Cell::new(format!("{}: {text}", claim.claim)).toned(Tone::Caution));
     }
     if position.movement.is_some_and(|movement| movement.turned) {
         remarks.push(Cell::new("changed its answer").toned(Tone::Caution));
@@ -138,6 +125,17 @@ fn card(
         confidence: Cell::new(format!("{} ({stated:.2})", Level::of(stated).name())),
         remarks,
     }
+}
+
+/// `too confident for its evidence: 0.60 stated, 0.40 to 0.54 supported`
+fn miscalibrated(calibration: Calibration, stated: f64, level: Level) -> String {
+    let (low, high) = level.band();
+    let what = match calibration {
+        Calibration::Overconfident => "too confident for its evidence",
+        Calibration::Underconfident => "less confident than its evidence allows",
+        Calibration::Within => "as confident as its evidence allows",
+    };
+    format!("{what}: {stated:.2} stated, {low:.2} to {high:.2} supported")
 }
 
 fn gauges(enhanced: &EnhancedState, round: &MeasuredRound) -> Vec<Gauge> {

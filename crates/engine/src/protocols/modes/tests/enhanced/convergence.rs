@@ -32,6 +32,7 @@ async fn e08_an_enhanced_debate_converges_round_by_round() {
     );
     insta::assert_json_snapshot!("log", log(&journal));
     crate::scripted::assert_verdicts(&entries(&journal));
+    assert_all_rebuilt(&Modes, &journal).await;
     insta::assert_json_snapshot!("report", protocols::report(&entries(&journal)));
     let record = enhanced::record("id", &entries(&journal)).unwrap();
     let yaml = serde_saphyr::to_string(&record).unwrap();
