@@ -200,8 +200,8 @@ impl Args {
     }
 }
 
-/// The text of a file, decompressed, with the hash of its bytes.
-fn read(path: &Path) -> Result<(String, String), Failure> {
+/// The text of a file, decompressed, with the hash of its bytes; `-` is standard input.
+pub(super) fn read(path: &Path) -> Result<(String, String), Failure> {
     let name = path.display().to_string();
     let bytes = if path == Path::new("-") {
         input::stdin_bytes()?

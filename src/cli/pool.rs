@@ -1,6 +1,6 @@
 //! `roundtable pool`: how well recorded forecasts combine (B-09).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use roundtable_core::forecast::{
@@ -13,7 +13,7 @@ use roundtable_engine::report::{Block, Cell, Fact, Report, Section, Table, Tone}
 use serde::Serialize;
 
 use super::display::summary;
-use super::{input, output, pool_history};
+use super::{bench, output, pool_history};
 use crate::app_context::AppContext;
 use crate::clock;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use crate::recorded_forecasts::{self, RecordedForecasts};
 /// Combine recorded forecasts, learning whom to follow, and compare with simple pools
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  roundtable pool --history\n  roundtable pool --export panels.json\n  zcat forecasts.csv.gz | roundtable pool -\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster (questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without dates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
+    after_help = "Examples:\n  roundtable pool forecasts.csv\n  roundtable pool forecasts.csv --score-from 2026-06-01 --json\n  roundtable pool --history\n  roundtable pool --export panels.json\n  roundtable pool forecasts.csv.gz\n\nColumns: question_id, agent, probability (0 to 1), outcome (0 or 1); optional: domain, group (for example the role), cluster (questions that belong together), forecast_date, resolved_date. Every question is pooled with what had resolved before it; without dates, with what was learned from another half of the questions. Scores: Brier (p − outcome)² and −ln p; lower is better."
 )]
 pub(crate) struct Args {
     /// CSV file with one forecast per row, or a file of --export; `-` is standard input. Without it, the resolved forecasts of
@@ -108,12 +108,7 @@ struct Pooled {
 /// Pools the questions of a file, without a configuration; `None` if no file is given.
 pub(crate) fn run_with_file(args: &Args) -> Option<Result<ExitCode, Failure>> {
     let file = args.file.as_deref()?;
-    let text = if file == Path::new("-") {
-        input::read_stdin()
-    } else {
-        input::read_file(file)
-    };
-    let table = text.and_then(|text| {
+    let table = bench::read(file).and_then(|(text, _)| {
         if pool_export::is_export(&text) {
             pool_export::parse(&text)
         } else {

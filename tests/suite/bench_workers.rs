@@ -1,5 +1,10 @@
 //! `roundtable bench --on-workers`, the budget that parallel debates share, and the worth of their rounds (B-01).
 
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a few calls and seats"
+)]
+
 use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};

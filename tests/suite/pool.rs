@@ -156,7 +156,24 @@ fn b09_a_bad_table_is_an_error_with_its_place() {
         .expect(2, &["no column question_id"]);
 }
 
-/// B-09 on a public record, if `SUITE_RECORDS` names the folder that holds it: `forecastbench_superforecasters_pool.csv`.
+/// B-09: a compressed table is read as it is.
+#[test]
+fn b09_a_compressed_table_is_read() {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(TINY.as_bytes()).unwrap();
+    let home = home();
+    std::fs::write(home.path().join("tiny.csv.gz"), packed.finish().unwrap()).unwrap();
+    let plain = home.run(&["pool", "tiny.csv", "--json"]).json();
+    let found = home.run(&["pool", "tiny.csv.gz", "--json"]);
+    assert_eq!(found.expect(0, &[]).json(), plain);
+    std::fs::write(home.path().join("cut.csv.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    home.run(&["pool", "cut.csv.gz"])
+        .expect(2, &["cannot decompress cut.csv.gz"]);
+}
+
+/// B-09 on a public record, if `SUITE_RECORDS` names the folder that holds it: `forecastbench_superforecasters_pool.csv.gz`.
 #[test]
 fn b09_the_pool_beats_simple_ones_on_a_public_record() {
     #[expect(clippy::disallowed_methods, reason = "a setting of the test run")]
@@ -164,9 +181,10 @@ fn b09_the_pool_beats_simple_ones_on_a_public_record() {
         eprintln!("skipped: SUITE_RECORDS is not set");
         return;
     };
-    let record = std::path::Path::new(&folder).join("forecastbench_superforecasters_pool.csv");
+    let record = std::path::Path::new(&folder).join("forecastbench_superforecasters_pool.csv.gz");
     let home = Home::empty();
-    home.write("tiny.csv", &std::fs::read_to_string(record).unwrap());
+    // Compressed, under any name.
+    std::fs::copy(record, home.path().join("tiny.csv")).unwrap();
     let all = pool(&home, &[]);
     let brier = |value: &Value| value.as_f64().unwrap();
     assert!((brier(&all["learned"]["brier"]) - 0.1143).abs() < 0.0005);

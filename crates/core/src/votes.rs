@@ -224,7 +224,9 @@ impl Exit {
             Self::Majority => {
                 "at least 80% vote ACCEPT or MINOR, no BLOCKER is open and a majority stands for one answer"
             }
-            Self::Plateau => "in two consecutive rounds less than 10% changed and no new FACT came up",
+            Self::Plateau => {
+                "in two consecutive rounds less than 10% changed and no new FACT came up"
+            }
             Self::RoundCap => "the last allowed round was played",
         }
     }

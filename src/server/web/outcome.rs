@@ -44,6 +44,8 @@ pub(crate) struct OutcomeView {
     pub problems: Vec<String>,
     /// The outcomes of a forecast.
     pub outcomes: Vec<Choice>,
+    /// The recorded number or date, or an empty text; `None` if the question does not ask for one.
+    pub value: Option<String>,
     pub events: Vec<String>,
     pub post_mortem: Option<PostMortemForm>,
 }

@@ -47,8 +47,11 @@ async fn decided(app: &App, caller: &Caller, id: &str) -> Result<Decided, Proble
 impl Decided {
     fn view(&self, caller: &Caller) -> OutcomeView {
         let id = self.row.id.to_string();
-        let happened = resolution_of(&self.entries).map(|resolution| resolution.outcome);
+        let (happened, value) = resolution_of(&self.entries)
+            .map(|resolution| (resolution.outcome, resolution.value))
+            .unzip();
         let rules = Rules::of(&self.entries);
+        let has_scale = rules.as_ref().is_some_and(|rules| rules.scale.is_some());
         let outcomes = rules
             .iter()
             .flat_map(|rules| &rules.request.prediction_context.outcomes);
@@ -69,6 +72,7 @@ impl Decided {
                     is_chosen: happened.as_ref() == Some(&outcome.id),
                 })
                 .collect(),
+            value: has_scale.then(|| value.flatten().unwrap_or_default()),
             events: events(&timeline_of(&self.entries)),
             post_mortem,
         }
@@ -100,8 +104,9 @@ pub(crate) async fn resolve(
     Form(form): Form<FieldValues>,
 ) -> Result<Response, Problem> {
     let decided = decided(&app, &caller, &id).await?;
-    let outcome = form
-        .get("outcome")
+    let value = form.get("value").filter(|value| !value.trim().is_empty());
+    let outcome = value
+        .or_else(|| form.get("outcome"))
         .filter(|_| !form.contains_key("withdraw"));
     if outcome.is_none() && !form.contains_key("withdraw") {
         let problem = Problem::invalid_at("/outcome", "choose what happened");
