@@ -1,6 +1,6 @@
 //! Misbehaving model servers: the debate ends within its retries with a correct status, and nothing hangs.
 
-use crate::harness::{Answer, Home, QUESTION, Server, Serving, good, schema_name};
+use crate::harness::{Answer, Home, QUESTION, Server, Serving, flat, good, schema_name};
 
 #[test]
 fn an_unreachable_server_is_reported_and_the_debate_can_be_resumed() {
@@ -308,7 +308,7 @@ fn c18_a_server_without_schemas_is_named_in_the_result() {
     let notices = record["notices"].as_array().unwrap();
     assert!(notices.contains(&notice.into()), "{record:#}");
     let shown = home.run(&["show", "last"]);
-    assert!(shown.out.contains(notice), "{}", shown.out);
+    assert!(flat(&shown.out).contains(notice), "{}", shown.out);
 }
 
 /// An error is printed in every output mode.

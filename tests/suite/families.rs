@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::all_protocols::{POST, Play, reply as any_reply};
-use crate::harness::{Answer, Home, QUESTION, Run, Server, Serving, finished, schema_name};
+use crate::harness::{Answer, Home, QUESTION, Run, Server, Serving, finished, flat, schema_name};
 
 /// A valid reply of any protocol.
 fn reply(request: &Value) -> String {
@@ -117,11 +117,6 @@ fn ask(home: &Home) -> Value {
     let run = run(home, &["ask", QUESTION, "--seed", "7", "--json"]);
     run.expect(0, &[]);
     run.json()
-}
-
-/// Without line breaks.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The family of a seat, from the record of a debate.

@@ -235,6 +235,11 @@ pub(crate) fn finished(output: Output) -> Run {
     }
 }
 
+/// A text without its line breaks: the verdict is wrapped at the width of the terminal.
+pub(crate) fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 impl Run {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out)
@@ -246,7 +251,8 @@ impl Run {
     pub(crate) fn expect(&self, code: i32, texts: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
         for text in texts {
-            assert!(self.err.contains(text), "'{text}' is not in: {}", self.err);
+            let is_in = self.err.contains(text) || flat(&self.err).contains(text);
+            assert!(is_in, "'{text}' is not in: {}", self.err);
         }
         assert!(!self.err.contains("panicked"), "{}", self.err);
         self
