@@ -56,10 +56,20 @@ pub(super) fn figure(chart: &Chart, roles: &Roles) -> Html {
     })
 }
 
-/// Only dots need a legend; bars and lines are labelled directly.
+/// Dots, and the thresholds of several lines. Bars and lines are labelled directly.
 fn legend(chart: &Chart, roles: &Roles) -> Vec<Key> {
-    let Chart::Dots { rows, .. } = chart else {
-        return Vec::new();
+    let rows = match chart {
+        Chart::Dots { rows, .. } => rows,
+        Chart::Lines {
+            lines, thresholds, ..
+        } if lines.len() > 1 => {
+            let keys = thresholds.iter().map(|threshold| Key {
+                class: "limit".to_owned(),
+                name: threshold.label.clone(),
+            });
+            return keys.collect();
+        }
+        Chart::Lines { .. } | Chart::Bars { .. } | Chart::Points { .. } => return Vec::new(),
     };
     let mut seen: Vec<&str> = Vec::new();
     for dot in rows.iter().flat_map(|row| &row.dots) {

@@ -49,7 +49,10 @@ pub(super) fn draw(
         let class = roles.class_or(line.role.as_deref(), index);
         draw_line(&mut svg, line, scale, rounds, &class, lines.len() == 1);
     }
-    label_thresholds(&mut svg, scale, thresholds);
+    // The names of several lines leave no room: the legend has those of the thresholds.
+    if lines.len() == 1 {
+        label_thresholds(&mut svg, scale, thresholds);
+    }
     svg.push_str("</svg>");
     if lines.len() > 1 {
         svg.push_str(&line_labels(lines, scale, roles));

@@ -14,8 +14,8 @@ use super::{Choice, Frame, percent};
 pub(crate) struct FormOptions {
     pub tasks: Vec<TaskPanel>,
     pub providers: Vec<ProviderModels>,
-    /// The default model and why it is the default.
-    pub default_model: Option<(String, String)>,
+    /// The model of a debate that names none.
+    pub default_model: Option<String>,
     pub advice: Option<String>,
     pub recent: Vec<Row>,
 }
@@ -208,7 +208,7 @@ impl HomeView {
 
     fn default_model(&self) -> String {
         match &self.options.default_model {
-            Some((model, why)) => format!("Default: {model} ({why})"),
+            Some(model) => format!("Default: {model}"),
             None => "No model found".into(),
         }
     }

@@ -70,7 +70,7 @@ fn options(form: &StartForm) -> FormOptions {
             provider: "lab".into(),
             models: vec![model("qwen3-32b", "qwen"), model("<b>x</b>", "other")],
         }],
-        default_model: Some(("lab:qwen3-32b".into(), "configured".into())),
+        default_model: Some("lab:qwen3-32b".into()),
         advice: None,
         recent: rows().into_iter().take(3).collect(),
     }

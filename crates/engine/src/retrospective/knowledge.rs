@@ -1,6 +1,6 @@
 //! The learning report of a domain: current values with intervals, and the history of changes.
 
-use roundtable_core::format::counted;
+use roundtable_core::format::{counted, percent};
 use roundtable_core::learning::{
     Audit, Change, Domain, Estimate, HalfLife, Knowledge, LearnedWeight, Millis, Move, Topic,
     in_force,
@@ -56,7 +56,13 @@ fn facts(known: &Knowledge, half_life: HalfLife) -> Vec<Fact> {
         Fact::new("Half-life", format!("{days} days")),
     ];
     if let Some(accuracy) = known.decision_accuracy {
-        let text = format!("{:.2} ({})", accuracy.mean, interval(accuracy));
+        let text = format!(
+            "{} (95% interval {} to {}, from {})",
+            percent(accuracy.mean),
+            percent(accuracy.low),
+            percent(accuracy.high),
+            counted(projects, "project")
+        );
         facts.push(Fact::new("Decision accuracy", text));
     }
     facts

@@ -273,7 +273,7 @@ async fn form_options(
     Ok(FormOptions {
         tasks: task_panels(&app.context.data, form)?,
         providers: provider_models(&discovery, &caller.limits),
-        default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
+        default_model: default.map(|choice| choice.model.to_string()),
         advice: discovery.advice.as_deref().map(capital),
         recent: recent.iter().map(|row| Row::new(row, false)).collect(),
     })

@@ -169,7 +169,7 @@ pub fn history_report(question: &str, forecasts: &[(String, Overview)]) -> Repor
     };
     Report {
         sections: vec![Section::main(
-            "History",
+            "Forecasts of the question",
             vec![Block::Chart(chart), Block::Table(table)],
         )],
         ..Report::default()

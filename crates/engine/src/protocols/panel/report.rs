@@ -108,7 +108,7 @@ fn how_it_ended(verdict: &Verdict) -> Section {
     if verdict.saved_calls > 0 {
         blocks.push(note(
             format!(
-                "Stopping early saved {}. Run the full panel with `--full`.",
+                "Stopping early saved {}: the answers were not ranked. A full panel (--full) ranks them.",
                 counted(verdict.saved_calls, "call")
             ),
             Tone::Quiet,
@@ -138,8 +138,7 @@ fn how_it_ended(verdict: &Verdict) -> Section {
     if let ([model], true) = (models.as_slice(), verdict.answers.len() > 1) {
         blocks.push(note(
             format!(
-                "All answers come from {model}: their agreement says less than that of different models. Give seats their own \
-                 with `--seat`."
+                "All answers come from {model}: their agreement says less than that of different models."
             ),
             Tone::Caution,
         ));

@@ -60,7 +60,7 @@ pub fn facts(verdict: &Verdict) -> Vec<Fact> {
         };
         facts.push(Fact::new(
             "Token overhead",
-            format!("+{:.0}%{rounds}", share * 100.0),
+            format!("+{:.0}% over a plain debate{rounds}", share * 100.0),
         ));
     }
     facts

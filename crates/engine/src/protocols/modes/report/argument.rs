@@ -3,6 +3,7 @@
 
 use roundtable_core::convergence::same_option;
 use roundtable_core::state::{Blocker, Claim, ClaimStatus, DebateState, Touched, shown_id};
+use roundtable_core::votes::Vote;
 
 use crate::protocols::modes::debate::{Debate, Round, SeatTurn};
 use crate::report::{Argument, ArgumentPoint, Cell, Episode, SeatMove, Tone};
@@ -121,6 +122,14 @@ fn moves(debate: &Debate) -> Vec<SeatMove> {
         .collect()
 }
 
+const fn in_words(vote: Vote) -> &'static str {
+    match vote {
+        Vote::Accept => "accepts",
+        Vote::Minor => "wants small changes",
+        Vote::Blocker => "blocks",
+    }
+}
+
 fn moved(state: &DebateState, round: u32, before: &SeatTurn, after: &SeatTurn) -> Option<SeatMove> {
     let (old, new) = (&before.reply, &after.reply);
     let answers = old
@@ -129,7 +138,9 @@ fn moved(state: &DebateState, round: u32, before: &SeatTurn, after: &SeatTurn) -
         .zip(new.debate_alignment.as_deref());
     let text = match answers {
         Some((from, to)) if !same_option(from, to) => format!("{from} → {to}"),
-        _ if old.vote != new.vote => format!("{} → {}", old.vote.name(), new.vote.name()),
+        _ if old.vote != new.vote => {
+            format!("{} → {}", in_words(old.vote), in_words(new.vote))
+        }
         _ => return None,
     };
     let ids = new.moved_by.iter().map(|id| shown_id(id));
@@ -141,7 +152,7 @@ fn moved(state: &DebateState, round: u32, before: &SeatTurn, after: &SeatTurn) -
         })
         .collect();
     let reason = if named.is_empty() {
-        "named nothing new that moved it".to_owned()
+        "without a new reason".to_owned()
     } else {
         format!("moved by {}", named.join("; "))
     };
