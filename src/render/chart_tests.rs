@@ -13,6 +13,23 @@ fn c14_lines_are_labelled_and_have_thresholds() {
     insta::assert_snapshot!(figure(&test_support::convergence(), &roles()).as_str());
 }
 
+/// C-14: the names of several lines leave no room for those of thresholds: they are in the legend.
+#[test]
+fn c14_thresholds_of_several_lines_are_in_the_legend() {
+    let drawn = figure(&test_support::convergence(), &roles());
+    let (drawing, legend) = drawn.as_str().split_once("<ul class=\"legend\">").unwrap();
+    let Chart::Lines { thresholds, .. } = test_support::convergence() else {
+        panic!("lines");
+    };
+    for threshold in thresholds {
+        let name = escape(&threshold.label);
+        assert!(
+            legend.contains(&*name) && !drawing.contains(&*name),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn c14_dots_show_each_role_and_the_spread() {
     insta::assert_snapshot!(figure(&test_support::scores(), &roles()).as_str());

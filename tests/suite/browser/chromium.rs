@@ -186,6 +186,12 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", &media);
     }
 
+    /// The page as it is printed.
+    pub(crate) fn on_paper(&self) {
+        let media = json!({ "media": "print" });
+        self.command("Emulation.setEmulatedMedia", &media);
+    }
+
     pub(crate) fn resize(&self, width: u32, height: u64) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.command("Emulation.setDeviceMetricsOverride", &metrics);

@@ -215,6 +215,12 @@ async fn the_page_prints_with_everything_open() {
         dispatchEvent(new Event('afterprint')); return [before > 3, during, closed() === before]";
     let folded = browser.run(script, Vec::<Value>::new()).await;
     assert_eq!(folded, json!([true, 0, true]));
+    // A turn may continue on the next page, and headings stay with what follows.
+    browser.on_paper();
+    let styles = "const style = (found) => getComputedStyle(document.querySelector(found)); \
+        return [style('.turn').breakInside, style('.round > summary').breakAfter, style('.prompt').display, style('.panel').breakInside]";
+    let styles = browser.run(styles, Vec::<Value>::new()).await;
+    assert_eq!(styles, json!(["auto", "avoid", "none", "avoid"]));
     browser.close().await;
 }
 
