@@ -130,7 +130,7 @@ fn m05_positions_claims_and_the_stop_criterion_are_shown() {
             "2=What does it cost?",
         ],
     );
-    run.expect(0, &["no BLOCKER is open"]);
+    run.expect(0, &["the panel agrees, 4 of 4 accept and nobody blocks"]);
     assert!(run.out.contains("Use a queue, and measure."), "{}", run.out);
     let file = home.path().join("debate.md");
     home.run(&[

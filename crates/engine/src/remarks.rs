@@ -63,10 +63,10 @@ pub fn plain_reason(reason: &str) -> String {
     let known = known.iter().find(|(start, _)| text.starts_with(start));
     match (known, sent_back) {
         (Some((_, plain)), _) => (*plain).to_owned(),
-        (None, Some(remarks)) => match rule_of(remarks) {
-            Some(rule) => format!("the reply broke a rule ({rule})"),
-            None => "the reply broke a rule".to_owned(),
-        },
+        (None, Some(remarks)) => {
+            let rule = rule_of(remarks).unwrap_or_default();
+            format!("the reply was sent back: {}", plain_rule(rule))
+        }
         (None, None) => truncated(&one_line(text), MAX_REASON),
     }
 }
@@ -93,6 +93,30 @@ pub fn rule_of(remark: &str) -> Option<&str> {
         .chars()
         .all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
     (is_name && !rule.is_empty()).then_some(rule)
+}
+
+/// What a reply that breaks this rule does wrong.
+pub fn plain_rule(rule: &str) -> &'static str {
+    match rule {
+        "answer" => "it names no answer",
+        "citation" | "citations" => "a citation is missing or leads nowhere",
+        "claims" | "ids" => "it refers to a point that does not exist",
+        "confidence" => "its confidence is not supported",
+        "conformity" => "it agrees without anything of its own",
+        "echo" => "it repeats another text",
+        "evidence" => "a claim has no evidence",
+        "labels" => "a claim has no valid label",
+        "language" => "it is not in the language of the question",
+        "length" => "it is too long",
+        "mitigation" => "a risk has no mitigation",
+        "objection" | "critique" => "an objection or an alternative is missing",
+        "stance" => "its stance contradicts its vote or its answer",
+        "vote" => "a BLOCKER does not say what must change",
+        "steelman" => "it objects without stating the other view first",
+        "structure" => "a part of it is missing",
+        "verification" => "it fails its own checks",
+        _ => "it breaks a rule of the debate",
+    }
 }
 
 #[cfg(test)]

@@ -32,11 +32,11 @@ fn reasons_are_told_in_plain_words() {
     let reasons = [
         (
             "sent back: evidence: N1 rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE.",
-            "the reply broke a rule (evidence)",
+            "the reply was sent back: a claim has no evidence",
         ),
         (
             "sent back: Write the answer without naming the debate.",
-            "the reply broke a rule",
+            "the reply was sent back: it breaks a rule of the debate",
         ),
         (
             "The reply is not a JSON object: expected ident at line 1 column 2",

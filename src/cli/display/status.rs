@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use roundtable_engine::event::Spent;
-use roundtable_engine::remarks::rule_of;
+use roundtable_engine::remarks::{plain_rule, rule_of};
 use roundtable_engine::report::Fact;
 use roundtable_engine::round_value;
 use roundtable_engine::tools::{Answered, Exchange};
@@ -14,7 +14,6 @@ use serde_json::Value;
 use super::super::output::{self, QUIET, painted};
 use crate::embedded;
 use crate::estimate;
-use crate::format::counted;
 
 /// `●●○○○ round 2 of 3–5`
 pub(super) fn timeline(round: u32, name: &str, planned: Option<Planned>) -> String {
@@ -94,22 +93,18 @@ pub(super) fn tokens_per_second(tokens: u64, time: Duration) -> Option<String> {
     is_measured.then(|| format!("{} tokens/s", estimate::rate(rate)))
 }
 
-/// The rules that a reply broke, by name where they have one.
+/// What is wrong with a reply after its second try.
 pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
     if remarks.is_empty() {
         return None;
     }
-    let mut names: Vec<&str> = remarks
+    let mut faults: Vec<&str> = remarks
         .iter()
-        .filter_map(|remark| rule_of(remark))
+        .map(|remark| plain_rule(rule_of(remark).unwrap_or_default()))
         .collect();
-    names.dedup();
-    let names = if names.is_empty() {
-        counted(remarks.len(), "rule")
-    } else {
-        names.join(", ")
-    };
-    Some(format!("broken rules, also after a second try: {names}"))
+    faults.dedup();
+    let faults = faults.join("; ");
+    Some(format!("also after a second try: {faults}"))
 }
 
 /// Prints retrieved reasoning templates and tool calls.

@@ -35,10 +35,10 @@ fn extra_rounds_are_named() {
 fn remarks_are_summed_up() {
     let remarks = ["evidence: name it.", "evidence: again.", "length: shorter."];
     let remarks = remarks.map(str::to_owned);
-    let names = "broken rules, also after a second try: evidence, length";
+    let names = "also after a second try: a claim has no evidence; it is too long";
     assert_eq!(broken_rules(&remarks).as_deref(), Some(names));
     let unnamed = ["Do not name the debate.".to_owned()];
-    let count = "broken rules, also after a second try: 1 rule";
+    let count = "also after a second try: it breaks a rule of the debate";
     assert_eq!(broken_rules(&unnamed).as_deref(), Some(count));
     assert_eq!(broken_rules(&[]), None);
 }
