@@ -46,7 +46,7 @@ pub(crate) struct Submission {
 }
 
 enum File {
-    Csv(csv::Writer<Vec<u8>>),
+    Csv(Box<csv::Writer<Vec<u8>>>),
     ForecastBench {
         organization: String,
         model: String,
@@ -73,7 +73,7 @@ fn failed(error: &dyn std::fmt::Display) -> Failure {
 impl Submission {
     pub(crate) fn new(format: Format, source: Source, (organization, model): (&str, &str)) -> Self {
         let file = match format {
-            Format::Csv => File::Csv(csv::Writer::from_writer(Vec::new())),
+            Format::Csv => File::Csv(Box::new(csv::Writer::from_writer(Vec::new()))),
             Format::ForecastBench => File::ForecastBench {
                 organization: organization.to_owned(),
                 model: model.to_owned(),

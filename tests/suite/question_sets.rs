@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::forecast::{replies, said};
-use crate::harness::{Answer, Home, Server, schema_name};
+use crate::harness::{Answer, Home, Server, Serving, schema_name};
 
 /// Yes-or-no questions whose deadline has passed, with a crowd's number.
 fn questions(count: usize) -> String {
@@ -310,6 +310,38 @@ fn b09_numbers_and_dates_are_forecast_and_resolved_by_their_value() {
         "NaN",
     ])
     .expect(2, &["--crowd"]);
+}
+
+/// B-09: the number itself is recorded on the page and decides the outcome; nonsense is refused there.
+#[test]
+fn b09_a_number_is_recorded_on_the_page() {
+    let server = server();
+    let home = Home::with_model(&server);
+    let forecast = "forecast Rate? --bins 0,10,20 --unit % --depth quick --quiet".split(' ');
+    home.run(&forecast.collect::<Vec<_>>()).expect(0, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    let serving = Serving::start(&home, &[]);
+    let page = serving.get(&format!("/debates/{id}/outcome")).text();
+    assert!(page.contains("id=\"outcome-value\""), "{page}");
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let send = |body: &str| {
+        let path = format!("/debates/{id}/resolution");
+        serving.send("POST", &path, &form, body.as_bytes())
+    };
+    let refused = send("value=much");
+    assert_eq!(refused.status, 422);
+    assert!(
+        refused.text().contains("unknown outcome"),
+        "{}",
+        refused.text()
+    );
+    assert_eq!(send("outcome=below-0&value=12.5%25").status, 303);
+    let page = serving.get("/calibration").text();
+    assert!(page.contains("CRPS of numbers and dates"), "{page}");
+    let history = home.run(&["questions", "history", &id, "--json"]).json();
+    let resolution = &history["forecasts"][0]["forecast"]["resolution"];
+    assert_eq!(resolution["value"], "12.5");
+    assert_eq!(resolution["outcome"], "10-to-below-20");
 }
 
 /// B-09: a question is forecast again on new evidence, and its history is a line, a chart and a page.

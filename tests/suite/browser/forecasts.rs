@@ -2,10 +2,9 @@
 
 use serde_json::json;
 
-use super::chromium::{Browser, PHONE, Scripts};
+use super::chromium::{Browser, PHONE};
 use super::{fits, url};
-use crate::harness::forecast::replies;
-use crate::harness::{Answer, Home, Server, Serving, schema_name};
+use crate::harness::{Home, Server, Serving};
 
 /// B-09: the page of a question's history has a chart and a row of every forecast, and leads back to them.
 #[tokio::test]
@@ -53,44 +52,4 @@ async fn history(home: fn(&Server) -> Home) {
     browser.click("main .lead a").await;
     assert!(browser.address().await.ends_with(&format!("/debates/{id}")));
     browser.close().await;
-}
-
-/// B-09: the number itself is recorded in the browser, without scripts, and decides the outcome; nonsense is refused on the page.
-#[tokio::test]
-async fn b09_a_number_is_recorded_in_the_browser() {
-    let server = Server::start(|request, before| {
-        if schema_name(request) != "argument" {
-            return crate::all_protocols::any_reply(request, before);
-        }
-        let mut reply = replies(request);
-        let schema = &request["response_format"]["json_schema"]["schema"]["properties"];
-        let bins = schema["probabilities"]["properties"].as_object().unwrap();
-        reply["probabilities"] = bins.keys().map(|id| (id.clone(), json!(0.25))).collect();
-        reply["supports"] = json!(bins.keys().next().unwrap());
-        Answer::Reply(reply.to_string())
-    });
-    let home = Home::with_model(&server);
-    let forecast = "forecast Rate? --bins 0,10,20 --unit % --depth quick --quiet".split(' ');
-    home.run(&forecast.collect::<Vec<_>>()).expect(0, &[]);
-    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::with(PHONE, Scripts::Off).await;
-    browser
-        .visit(&url(&served, &format!("/debates/{id}/outcome")))
-        .await;
-    browser.write("#outcome-value", "much").await;
-    browser.click("#resolve button").await;
-    let problems = browser.find("main").await.text().await.unwrap();
-    assert!(problems.contains("unknown outcome 'much'"), "{problems}");
-    browser.write("#outcome-value", "12.5%").await;
-    browser.click("#resolve button").await;
-    browser.find("main .facts").await;
-    assert!(browser.address().await.ends_with("/calibration"));
-    let page = browser.find("main").await.text().await.unwrap();
-    assert!(page.contains("CRPS of numbers and dates"), "{page}");
-    browser.close().await;
-    let history = home.run(&["questions", "history", &id, "--json"]).json();
-    let resolution = &history["forecasts"][0]["forecast"]["resolution"];
-    assert_eq!(resolution["value"], "12.5");
-    assert_eq!(resolution["outcome"], "10-to-below-20");
 }
