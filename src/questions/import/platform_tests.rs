@@ -211,8 +211,7 @@ fn manifold(id: &str, kind: &str, more: Value) -> Value {
     with(market, more)
 }
 
-#[test]
-fn b09_markets_of_manifold_are_read() {
+fn manifold_markets() -> Value {
     let answer = |id: &str, text: &str, more: Value| {
         let answer = json!({ "id": id, "index": 0, "contractId": "m", "userId": "c1", "text": text, "createdTime": 1_790_000_000_000_i64,
             "poolYes": 120.1, "poolNo": 80.2, "totalLiquidity": 100, "subsidyPool": 0, "isOther": false });
@@ -226,7 +225,7 @@ fn b09_markets_of_manifold_are_read() {
         let resolved = json!({ "isResolved": true, "resolutionTime": 1_798_800_000_000_i64 });
         with(resolved, more)
     };
-    let file = json!([
+    json!([
         manifold(
             "bin",
             "BINARY",
@@ -291,7 +290,12 @@ fn b09_markets_of_manifold_are_read() {
             ))
         ),
         manifold("poll", "POLL", json!({})),
-    ]);
+    ])
+}
+
+#[test]
+fn b09_markets_of_manifold_are_read() {
+    let file = manifold_markets();
     let parsed = read(&file);
     let ids: Vec<_> = parsed.questions.iter().map(|own| own.id.as_str()).collect();
     assert_eq!(
