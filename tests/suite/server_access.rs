@@ -66,7 +66,7 @@ fn revoking_the_last_token_closes_the_server() {
     home.run(&BIND)
         .expect(2, &["have been revoked", "roundtable token add", "--open"]);
     home.run(&["token", "list"])
-        .expect(0, &["the server accepts nobody"]);
+        .expect(0, &["the server refuses every request"]);
     let serving = Serving::start(&home, &["--open"]);
     assert_eq!(serving.get(DEBATES).status, 200);
 }
