@@ -363,7 +363,7 @@ fn pooling() {
         "question_id,agent,group,domain,forecast_date,resolved_date,probability,outcome\n",
     );
     let day = |number: usize| {
-        let (year, rest) = (1900 + number / 336, number % 336);
+        let (year, rest) = (1996 + number / 336, number % 336);
         format!("{year}-{:02}-{:02}", rest / 28 + 1, rest % 28 + 1)
     };
     for question in 0..10_000_usize {
