@@ -377,27 +377,3 @@ async fn track_and_assess(home: fn(&Server) -> Home) {
     assert!(page.contains("It was assessed before"), "{page}");
     browser.close().await;
 }
-
-/// B-14: a follow-up is asked on the page of a finished debate, and each page leads to the other.
-#[tokio::test]
-async fn b14_a_follow_up_is_asked_in_the_browser() {
-    let server = Server::start(crate::all_protocols::any_reply);
-    let home = Home::with_model(&server);
-    home.run(&["ask", "Should we wait?", "--quiet"])
-        .expect(0, &[]);
-    let served = Serving::start(&home, &[]);
-    let browser = Browser::open(DESKTOP).await;
-    let first = debate_of(&home, &served);
-    browser.visit(&first).await;
-    browser
-        .write("#follow-up-question", "And with two teams?")
-        .await;
-    browser.click("#follow-up button").await;
-    let thread = browser.text("#thread").await;
-    assert!(thread.contains("Follows up on:"), "{thread}");
-    assert_ne!(browser.address().await, first);
-    browser.click("#thread a").await;
-    let thread = browser.text("#thread").await;
-    assert!(thread.contains("And with two teams?"), "{thread}");
-    browser.close().await;
-}
